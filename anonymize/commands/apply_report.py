@@ -24,7 +24,8 @@ OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGE
 def describe(summary, seconds: float, spec: str | None = None, source: str = "IN") -> str:
     """The end of a release in words; ``spec`` is --model, None: the newest run."""
     if summary.together is not None:
-        return set_report.describe(summary, seconds, about_text(summary, summary.private), spec)
+        text = about_text(summary, summary.private)
+        return set_report.describe(summary, seconds, text, attack(summary, spec, source))
     model = summary.method + ("" if summary.mu is None else f", mu = {summary.mu:g}")
     lines = [
         f"{counted(summary.inputs, 'file')}: {summary.anonymized} anonymized, "

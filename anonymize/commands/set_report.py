@@ -7,9 +7,17 @@ from pathlib import Path
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
 
+# Whom attackers of means and patches find, and what needs no picture.
+ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "format", "identical")
 
-def describe(summary, seconds: float, text: Sequence[str], spec: str | None = None) -> str:
-    """The end of such a release in words; ``text``: what is said of burned-in text."""
+
+def describe(summary, seconds: float, text: Sequence[str], attack: str) -> str:
+    """The end of such a release in words.
+
+    Args:
+        text: what is said of burned-in text.
+        attack: the command that attacks the release.
+    """
     told = summary.together
     grouped_not = summary.reasons.get(Reason.NOT_GROUPED.value, 0)
     lines = [
@@ -52,10 +60,9 @@ def describe(summary, seconds: float, text: Sequence[str], spec: str | None = No
             "only one of the releases may be handed on"
         )
     if told["outputs"] and not waits:
-        method = shlex.quote(spec or summary.method)
         lines.append(
-            "next       how often are people found in such outputs? On a data set whose patients "
-            f"are known: attacks evaluate --method {method} --source folder --root DATA"
+            f"next       whom do these files show? {attack} --attackers {','.join(ATTACKERS)} "
+            "--patients CSV (as above, if there was one)"
         )
     return "\n".join(lines)
 

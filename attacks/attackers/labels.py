@@ -67,7 +67,10 @@ class Labels(Attacker):
                 learns="real",
                 epochs=lambda options: options.classifier.epochs,
                 not_of=_says_nothing,
-                not_of_files=lambda options: "it needs the labels that the method said",
+                not_of_files=lambda options: (
+                    "attacker labels needs what a method said of its outputs; attacks evaluate has "
+                    "it, and files do not hold it"
+                ),
             )
         }
 

@@ -10,6 +10,7 @@ release of sets, after what the method says that can be undone.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -86,6 +87,22 @@ class View:
     real: Sets
     released: Sets
 
+    @classmethod
+    def of(
+        cls, data: Dataset, real: Parts, made: Released, shown: HeldImages | None = None
+    ) -> Self:
+        """A release beside its real images; ``shown``: its outputs as they are seen, None: as they
+        are."""
+        there = made.there
+        released = Parts(
+            data,
+            made if shown is None else shown,
+            there=there,
+            contributors=made.contributors,
+            labels=made.labels,
+        )
+        return cls(real if there.all() else Parts(data, there=there), released)
+
     def taught(self, level: Level, setting: Setting, *draw: int) -> Attacker:
         """The attacker of a level, which has learnt from the training part, and chosen on the
         validation part, where it learns; ``draw``: of which seed, beside the options' and its
@@ -126,9 +143,7 @@ class Release:
     @cached_property
     def plain(self) -> View:
         """What is seen without the model."""
-        released = self.released
-        real = self.real if released.there.all() else Parts(self.data, there=released.there)
-        return View(real, self._shown(released))
+        return View.of(self.data, self.real, self.released)
 
     def owners(self, scenario: Scenario, part: str) -> tuple[Owners, Owners]:
         """Whose the probes and the gallery are; the same for every knowledge."""
@@ -154,15 +169,4 @@ class Release:
 
     def _undone(self, undoing: Callable[[Tensor], Tensor]) -> View:
         shown = each(self.released, undoing, self.device)
-        return View(self.plain.real, self._shown(shown))
-
-    def _shown(self, images: Images) -> Parts:
-        """The outputs, as ``images`` shows them."""
-        made = self.released
-        return Parts(
-            self.data,
-            images,
-            there=made.there,
-            contributors=made.contributors,
-            labels=made.labels,
-        )
+        return View.of(self.data, self.real, self.released, shown)

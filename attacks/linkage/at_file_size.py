@@ -22,6 +22,8 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import Load, reading, resize
 from anonymize.data.table import COLUMNS
 from anonymize.seeds import derive_seed
+from anonymize.set_anonymizer import SetAnonymizer
+from attacks.knowledge.set_release import Released, released_by
 from attacks.linkage.embeddings import Report, stored_embeddings
 
 BATCH = 64  # images between two notes of how many are done
@@ -79,6 +81,28 @@ def released_as_files(
     pixels = np.zeros((count, 1, side, side), np.uint8 if kind == np.uint8 else np.float32)
     pixels[wanted] = levels if kind == np.uint8 else levels / np.float32(top)
     return HeldImages(torch.from_numpy(pixels))
+
+
+def sets_as_files(
+    model: SetAnonymizer, data: Dataset, sizes: Sequence[Size], kept: Path, *, progress: Report
+) -> Released:
+    """What a method that sees many images makes of each part of ``data``, at the longest side of
+    the files and then at the size of ``data``; arguments as of :func:`released_as_files`."""
+    if kept.is_file():
+        return Released.read(kept)
+    side, count = data.images.size, len(data.table)
+    options = data.options.model_copy(update={"size": max(map(max, sizes), default=side)})
+    large = data if options.size == side else Dataset.open(options, progress)
+    bits = 8 * data.images.dtype.itemsize
+    made = released_by(model, large, device=torch.device("cpu"), bits=bits)
+    pixels = made.pixels.numpy()
+    small = np.stack([resize(pixels[row, 0], side) for row in range(count)])
+    found = Released(
+        torch.from_numpy(small)[:, None], made.there, made.contributors, made.parts, made.labels
+    )
+    kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found.write(kept)
+    return found
 
 
 @contextmanager

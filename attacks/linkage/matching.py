@@ -18,7 +18,7 @@ from anonymize.fingerprint import fingerprint
 from anonymize.statistics import Measured
 from attacks.attacker import Attacker, Described
 from attacks.linkage.embeddings import BATCH, Report, silent, stored_embeddings
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Owners, of_several
 from attacks.measuring.search import exact_index
 from attacks.measuring.similarity import check_finite, check_sets, products
 from attacks.measuring.statistics import measure_identification
@@ -139,6 +139,8 @@ class VectorMatcher(Matcher):
     def measure(
         self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: int
     ) -> dict[str, Measured]:
+        if of_several(*owners):  # of which the streamed figures know nothing
+            return super().measure(probes, gallery, owners, **drawn)
         asked, known = self._vectors(probes, gallery)
         return measure_vectors(asked, known, owners[0], owners[1], **drawn)
 

@@ -23,6 +23,7 @@ from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.plugins import installed
+from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
@@ -31,9 +32,10 @@ from attacks.evaluation.processes.work import Display, Work
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.sweep import reference_of
 from attacks.knowledge.levels import Level, Setting
+from attacks.knowledge.set_release import Released
 from attacks.knowledge.trial import Parts, View
 from attacks.linkage.album import Album
-from attacks.linkage.at_file_size import Size, released_as_files
+from attacks.linkage.at_file_size import Size, released_as_files, sets_as_files
 from attacks.linkage.learnt import Learnt, Prepared
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
@@ -70,7 +72,8 @@ def chosen_attacker(text: str, *, released: bool) -> Chosen:
 
 def _alone(level: Level) -> bool:
     """It looks at two images and at nothing else."""
-    return level.build is not None and level.sees == "pixels" and level.compares is None
+    looks = level.build is not None and level.sees == "pixels"
+    return looks and level.compares in (None, "released-real")
 
 
 @dataclass(frozen=True)
@@ -124,32 +127,34 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
     say_outdated([own], display.say, file=f"/{RECORD}")
     own.mkdir(parents=True, exist_ok=True, mode=0o700)  # embeddings tell people apart
     real = Parts(data)
-    parts = (real, real if held is None else Parts(data, held))
-    attacker = _taught(wanted, data, parts, own, reference, work)
-    some = _some(len(data.table.part("validation")), COMPANY)
-    beside = [unit_float(p("validation").images[some]) for p in reversed(parts)]
+    view = View(real, real) if held is None else View.of(data, real, held)
+    attacker = _taught(wanted, data, view, own, reference, work)
+    some = _some(len(view.real("validation")), COMPANY)
+    beside = [unit_float(p("validation").images[some]) for p in (view.released, view.real)]
     matcher = matcher_of(attacker, *beside, folder=own, key=own.name)
     learnt = Learnt.read(own / RECORD)
     if learnt is None:
-        learnt = _measured(wanted, data, matcher, parts)
+        learnt = _measured(wanted, data, matcher, view)
         whole_file.write(own / RECORD, learnt.model_dump_json(indent=2).encode(), mode=0o600)
     return Prepared(matcher, learnt)
 
 
 def _released(
     wanted: Wanted, folder: Path, data: Dataset, compute: Compute, display: Display
-) -> tuple[HeldImages | None, str]:
+) -> tuple[Released | None, str]:
     """What the method makes of the data set, kept in ``folder``; and which images these are."""
     if wanted.method is None:
         return None, fingerprint(data.table.fingerprint, None)
     model, sizes = anonymize.load(wanted.method, device=compute.device), sorted(wanted.sizes)
     made_by = (model_made_by(model), sources(released_as_files))
+    sets = isinstance(model, SetAnonymizer)
 
     def place(parts: Sequence[str]) -> tuple[str, Path]:
         key = fingerprint(data.table.fingerprint, parts, data.images.size, sizes, made_by)
-        return key, folder / f"released-{key[:16]}.npy"
+        return key, folder / f"released-{key[:16]}.{'npz' if sets else 'npy'}"
 
-    parts = PARTS if wanted.chosen.level.trained or place(PARTS)[1].is_file() else MEASURED
+    trained = wanted.chosen.level.trained or place(PARTS)[1].is_file()
+    parts = PARTS if sets or trained else MEASURED
     rows = np.concatenate([data.table.part(part) for part in parts])
     (key, kept), progress = place(parts), counter(display, "anonymizing")
     if sizes and not kept.is_file():
@@ -159,12 +164,14 @@ def _released(
             f"{width} × {height} px, for {wanted.chosen.key} to learn from and be measured on: as "
             "long as `anonymize apply` takes for as many files; kept for the next call"
         )
+    if isinstance(model, SetAnonymizer):
+        return sets_as_files(model, data, sizes, kept, progress=progress), key
 
     def released(images: Tensor) -> Tensor:
         return model(images.to(compute.device)).cpu()
 
     held = released_as_files(released, data, sizes, kept, rows=rows, progress=progress)
-    return held, key
+    return Released(held.pixels), key
 
 
 def _folder(wanted: Wanted, folder: Path, subject: str, reference: Reference) -> Path:
@@ -178,7 +185,7 @@ def _folder(wanted: Wanted, folder: Path, subject: str, reference: Reference) ->
 def _taught(
     wanted: Wanted,
     data: Dataset,
-    parts: tuple[Parts, Parts],
+    view: View,
     own: Path,
     reference: Reference,
     work: Work,
@@ -194,20 +201,18 @@ def _taught(
     ) as piece:
         verifier = verifier_for(options, chosen, reference.verifier)
         learning = Learning(reference.compute, checkpoint, piece.epoch)
-        attacker = View(*parts).taught(level, Setting(options, data, verifier, learning), 0)
+        attacker = view.taught(level, Setting(options, data, verifier, learning), 0)
         piece.result = "ready"
     return attacker
 
 
-def _measured(
-    wanted: Wanted, data: Dataset, matcher: Matcher, parts: tuple[Parts, Parts]
-) -> Learnt:
+def _measured(wanted: Wanted, data: Dataset, matcher: Matcher, view: View) -> Learnt:
     """The calibration, and what it and the attacker are worth on other patients."""
     chosen, options = wanted.chosen, wanted.options
     known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     patients = {}
     for part in MEASURED:
-        probes, gallery = (_of_few_enough(images(part)) for images in reversed(parts))
+        probes, gallery = (_of_few_enough(images(part)) for images in (view.released, view.real))
         owners = probes.owners, gallery.owners
         pictures = Pictures(HeldImages(probes.images)), Pictures(HeldImages(gallery.images))
         scores = matcher.scores(*pictures)

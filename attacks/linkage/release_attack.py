@@ -111,7 +111,7 @@ class _Trial:
     def _found(self, hits: np.ndarray, owners: tuple[Owners, Owners]) -> Found:
         counted = ~np.isnan(hits)
         own = hits[counted]
-        patients = len(np.unique(owners[0].patient[counted]))
+        patients = people_apart(owners[0][counted])
         return Found(
             files=len(own),
             patients=patients,
@@ -143,10 +143,26 @@ class _Trial:
         )
 
 
+def people_apart(probes: Owners) -> int:
+    """How many patients the images show; of outputs of several people, how many outputs could be of
+    different ones: all people, by those of the largest output."""
+    made_of = probes.contributors
+    if made_of is None:
+        return len(np.unique(probes.patient))
+    people = np.maximum(made_of.patient, made_of.unknown)
+    everybody = len(np.unique(people[people >= 0]))
+    return max(everybody // (people >= 0).sum(axis=1).max(), 1)
+
+
 def _hits(scores: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
     """(P,) of :class:`Nearest`. Who finds all of the nearest real images equally near finds nobody:
     there are ``NEAREST`` of them at most."""
-    same = probes.patient[:, None] == gallery.patient[columns]
+    same = np.concatenate(
+        [
+            np.take_along_axis(genuine_pairs(probes[rows], gallery), columns[rows], axis=1)
+            for rows in slices(len(probes), ROWS)
+        ]
+    )
     near = scores == scores[:, :1]
     hits = (same & near).sum(axis=1) / near.sum(axis=1)
     hits[near.all(axis=1) & (columns.shape[1] > 1)] = 0

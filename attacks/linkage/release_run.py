@@ -79,10 +79,7 @@ class Attacked:
                 "taken_for": real[column],
                 "score": float(found.scores[row]),
                 "found": "" if found.hits[row] != found.hits[row] else float(found.hits[row]),
-                "original": real[subject.original[row]] if subject.original[row] >= 0 else "",
-                "patient": subject.real.patients[subject.original[row]]
-                if subject.original[row] >= 0
-                else subject.released.patients[row],
+                **subject.named(row),
                 "patient_taken_for": subject.real.patients[column],
             }
             for name, found in self.nearest.items()

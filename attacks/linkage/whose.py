@@ -5,7 +5,7 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -23,7 +23,7 @@ from anonymize.release.reasons import Refused
 from anonymize.release.records.tables import MAP
 from attacks.linkage.album import FILES, Album
 from attacks.measuring.covariates import covariates_of, matched_by
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Contributors, Owners
 
 FACTS = ("patient_id", "identified", "follow_up", "view", "age", "sex")
 IN_HEADERS = ("PatientID", "ViewPosition", "PatientAge", "PatientSex")
@@ -34,13 +34,16 @@ class Whose:
     """A release, the real images, and what is known of whom they show.
 
     Attributes:
-        original: int64 (P,), row of the real image that each released one was made from; −1 where
-            that is not known, or not there.
+        original: int64 (P,), row of the real image that each released one was made from, or of one
+            of them; −1 where that is not known, or not there.
+        made_of: int64 (P, C), rows of all real images that went into each; −1 where there are
+            fewer. None: of one each.
     """
 
     released: Album
     real: Album
     original: np.ndarray
+    made_of: np.ndarray | None = None
 
     @cached_property
     def matched_by(self) -> tuple[str, ...]:
@@ -60,6 +63,17 @@ class Whose:
         own = np.where(self.original >= 0, self.original, gallery + np.arange(probes))
         return self._owners(own, np.arange(gallery), known=False)
 
+    def named(self, row: int) -> dict[str, str]:
+        """The real images that a released one was made from, and of which patients, where that is
+        known; several stand behind each other."""
+        rows = self.original[[row]] if self.made_of is None else self.made_of[row]
+        rows = rows[rows >= 0]
+        patients = self.real.patients[rows] if len(rows) else self.released.patients[[row]]
+        return {
+            "original": " | ".join(self.real.names[rows]),
+            "patient": " | ".join(patients),
+        }
+
     def _owners(
         self, probes: np.ndarray, gallery: np.ndarray, *, known: bool
     ) -> tuple[Owners, Owners]:
@@ -78,8 +92,32 @@ class Whose:
             patient,
             np.concatenate([of_released, of_real]),
             covariates_of(real.table.with_frame(self._facts())),
+            contributors=self._contributors(patient[len(released) :], of_real, known=known),
         )
         return both[np.arange(len(released))], both[len(released) + np.arange(len(real))]
+
+    def _contributors(
+        self, patient: np.ndarray, identified: np.ndarray, *, known: bool
+    ) -> Contributors | None:
+        """Of released images, and of the real ones, which nobody but their patient went into.
+
+        Args:
+            patient, identified: of the real images.
+            known: the very images that went in count as others do.
+        """
+        if self.made_of is None:
+            return None
+        made_of = np.concatenate(
+            [self.made_of, np.full((len(self.real), self.made_of.shape[1]), -1)]
+        )
+        there = made_of >= 0
+        whose = np.where(there, patient[made_of], -1)
+        of_known = identified[made_of]
+        return Contributors(
+            image=np.full_like(made_of, -1) if known else made_of,
+            patient=np.where(of_known, whose, -1),
+            unknown=np.where(of_known, -1, whose),
+        )
 
     def _facts(self) -> pd.DataFrame:
         """Rows of the released images, then of the real ones, with the columns of the latter."""
@@ -99,16 +137,10 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
     show one patient."""
     names = released.names.tolist()
     if private is None:
-        original = rows_named(real, names)
+        found = Whose(released, real, rows_named(real, names))
     else:
         inputs = _map(private)
-        made_from = [inputs.get(name, ("", "")) for name in names]
-        original = rows_named(real, [name for name, _ in made_from])
-        paths = real.table.frame["path"].tolist()
-        for i, row in enumerate(original.tolist()):
-            if row >= 0 and paths[row] and sha256_file(Path(paths[row])) != made_from[i][1]:
-                original[i] = -1  # another file of that name
-    found = Whose(released, real, original)
+        found = _made_from(released, real, [inputs.get(name, []) for name in names])
     probes, gallery = found.with_originals()
     shared = np.isin(probes.patient, gallery.patient)
     if not shared.any():
@@ -123,6 +155,23 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
             "files of two or more, or say with --patients CSV who is who"
         )
     return found
+
+
+def _made_from(released: Album, real: Album, inputs: Sequence[Sequence[tuple[str, str]]]) -> Whose:
+    """By the inputs of each released file, and their sha256: another file of that name is none."""
+    each = max(map(len, inputs), default=0)
+    rows = np.full((len(inputs), max(each, 1)), -1)
+    paths = real.table.frame["path"].tolist()
+    digest = cache(lambda row: sha256_file(Path(paths[row])))
+    for i, made_from in enumerate(inputs):
+        there = rows_named(real, [name for name, _ in made_from]).tolist()
+        own = [
+            row
+            for row, (_, sha256) in zip(there, made_from, strict=True)
+            if row >= 0 and (not paths[row] or digest(row) == sha256)
+        ]
+        rows[i, : len(own)] = own
+    return Whose(released, real, rows[:, 0], rows if each > 1 else None)
 
 
 def with_patients(album: Album, table: Path) -> tuple[Album, int]:
@@ -202,20 +251,18 @@ def rows_named(album: Album, names: Sequence[str]) -> np.ndarray:
     )
 
 
-def _map(private: Path) -> dict[str, tuple[str, str]]:
-    """Input and its sha256, by output of a release."""
+def _map(private: Path) -> dict[str, list[tuple[str, str]]]:
+    """Inputs and their sha256, by output of a release."""
+    made_from: dict[str, list[tuple[str, str]]] = {}
     try:
         with (private / MAP).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-            rows = list(csv.DictReader(file))
-        made_from = {row["output"]: (undone(row["input"]), row["input_sha256"]) for row in rows}
+            for row in csv.DictReader(file):
+                made_from.setdefault(row["output"], []).append(
+                    (undone(row["input"]), row["input_sha256"])
+                )
     except (OSError, KeyError, csv.Error):
         raise UsageError(
             f"--private must be the private folder of the release, which holds {MAP}; it has none "
             "that can be read"
         ) from None
-    if len(made_from) < len(rows):
-        raise UsageError(
-            "RELEASED was made of several people an output, which this command does not attack; "
-            "`attacks evaluate --method` does, on data of yours"
-        )
     return made_from

@@ -9,7 +9,7 @@ from anonymize.anonymizer import load
 from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import resize
 from anonymize.options import DataOptions
-from attacks.linkage.at_file_size import released_as_files
+from attacks.linkage.at_file_size import released_as_files, sets_as_files
 
 
 def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
@@ -49,3 +49,20 @@ def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
     at_16 = released_as_files(darker, data, [(16, 16)], tmp_path / "other.npy", **given)
     assert found.pixels.float().mean() == pytest.approx(127.5, abs=2)
     assert at_16.pixels.float().mean() == pytest.approx(64, abs=2)
+
+
+def test_sets_are_mixed_at_the_size_of_the_files_once(tmp_path):
+    """A mean of the fine picture, reduced, and the same for who asks again with another lot."""
+    options = DataOptions(patients=40, images=60, size=16, cache=tmp_path, workers=1)
+    data, large = (Dataset.open(options.model_copy(update={"size": size})) for size in (16, 48))
+    kept, given = tmp_path / "out" / "kept.npz", {"progress": lambda done, total: None}
+    found = sets_as_files(load("k-same:k=3,seed=1"), data, [(48, 40)], kept, **given)
+    assert found.pixels.shape == (60, 1, 16, 16)
+    row = int(np.flatnonzero(found.there)[0])
+    people = found.contributors.image[row]
+    mean = large.images.batch(people[people >= 0]).mean(dim=0)[0]
+    expected = resize((mean.numpy() * 255).round().astype(np.uint8), 16)
+    np.testing.assert_array_equal(found.pixels[row, 0].numpy(), expected)
+    again = sets_as_files(load("k-same:k=3,seed=2"), data, [(48, 40)], kept, **given)
+    np.testing.assert_array_equal(again.pixels, found.pixels)
+    np.testing.assert_array_equal(again.contributors.image, found.contributors.image)

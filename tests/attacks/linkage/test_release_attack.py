@@ -3,6 +3,7 @@
 import json
 import stat
 
+import asked
 import numpy as np
 import pytest
 from changing import altered
@@ -12,6 +13,7 @@ from PIL import Image
 from scipy.stats import binom
 
 import attacks
+from anonymize.cli import main as apply_main
 from attacks.commands.release import ATTACKERS
 from attacks.evaluation.policies.policy import Policy
 from attacks.evaluation.policies.release_seen import ReleaseSeen
@@ -254,3 +256,24 @@ def test_a_policy_judges_the_files(a_release, tmp_path):
         assert f"{line['outcome']}: {line['demand']}: {line['said']}" in result.stdout
     assert told[0] in (tmp_path / "release.md").read_text()
     assert (tmp_path / "answers.yaml").is_file()
+
+
+def test_a_release_of_means_is_attacked_for_everybody_in_it(a_release, tmp_path):
+    folder, _ = a_release
+    people = ("--patients", folder / "patients.csv")
+    released = tmp_path / "means"
+    given = ("--model", "k-same:k=3,codes=1", "--canonical", "96,png", "--names", "hashed")
+    said = asked.ask(apply_main, "apply", folder / "real", released, *given, *people).stdout
+    assert f"attacks release {folder / 'real'} {released} --attackers histogram-metric" in said
+    result = ask(a_release, folder / "real", released, *people, "--out", tmp_path / "attack")
+    assert "VERDICT" in result.stdout
+    found = found_in(tmp_path / "attack")
+    assert found["method"].startswith("k-same:")
+    assert by_attacker(found)["identical"] == 0
+    best = {a["attacker"]: a for a in found["attacks"]}["training-free"]
+    assert best["found"]["files"] == found["released"] == 10
+    assert best["found"]["patients"] == PATIENTS // 3
+    assert best["found"]["expected"] == pytest.approx(10 * 6 / 30)
+    assert best["found"]["found"] > best["found"]["expected"]
+    for row in read_table(tmp_path / "attack" / "found.csv"):
+        assert row["original"].count(" | ") == row["patient"].count(" | ") == 2

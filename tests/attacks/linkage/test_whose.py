@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anonymize.errors import UsageError
+from anonymize.fingerprint import sha256_file
 from anonymize.options import DataOptions
 from attacks.linkage.album import open_album
 from attacks.linkage.linking import by_names
+from attacks.linkage.release_attack import people_apart
 from attacks.linkage.release_run import Case
 from attacks.linkage.whose import rows_named, whose, with_patients
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
@@ -70,10 +71,46 @@ def test_the_private_folder_lies_beside_the_release_however_that_is_named(
     assert Case.of("real", Path(named), None, None).private == a_release[0] / "out-private"
 
 
-def test_outputs_of_several_people_are_not_attacked(a_release, tmp_path):
-    columns = "input,input_sha256,output,output_sha256,note\n"
-    rows = [f"{name},,one.png,,\n" for name in ("a.png", "b.png")]
-    (tmp_path / "map.csv").write_text(columns + "".join(rows))
-    real, released = album(a_release, "real"), album(a_release, "out")
-    with pytest.raises(UsageError, match="made of several people an output"):
-        whose(released, real, tmp_path)
+@pytest.fixture
+def of_three(a_release, tmp_path):
+    """Outputs made of three files each; of the last one's, one is gone and one was changed."""
+    folder, _ = a_release
+    real, _ = with_patients(album(a_release, "real"), folder / "patients.csv")
+    released = album(a_release, "out")
+    made_of = (np.arange(30)[:, None] + [0, 7, 15]) % 30
+    lines = ["input,input_sha256,output,output_sha256,note"]
+    for output, rows in zip(released.names, made_of, strict=True):
+        for name in real.names[rows]:
+            digest = sha256_file(folder / "real" / name)
+            lines.append(f"{name},{digest},{output},,")
+    lines[-1] = f"gone.png,{'0' * 64},{released.names[-1]},,"
+    lines[-2] = f"{real.names[made_of[-1, 1]]},{'0' * 64},{released.names[-1]},,"
+    (tmp_path / "map.csv").write_text("\n".join(lines) + "\n")
+    made_of[-1, 1:] = -1
+    return whose(released, real, tmp_path), made_of
+
+
+def test_an_output_of_several_people_shows_each_of_them(of_three):
+    subject, made_of = of_three
+    np.testing.assert_array_equal(subject.made_of, made_of)
+    np.testing.assert_array_equal(subject.original, made_of[:, 0])
+    patients = subject.real.patients
+    there = made_of >= 0
+    shown = there[..., None] & (patients[made_of][..., None] == patients)  # (P, C, G)
+    same = shown.any(axis=1)
+    own = (there[..., None] & (made_of[..., None] == np.arange(30))).any(axis=1)
+    np.testing.assert_array_equal(genuine_pairs(*subject.with_originals()), same)
+    np.testing.assert_array_equal(impostor_pairs(*subject.with_originals()), ~same)
+    np.testing.assert_array_equal(genuine_pairs(*subject.without_originals()), same & ~own)
+    np.testing.assert_array_equal(impostor_pairs(*subject.without_originals()), ~same)
+    said = subject.named(0)
+    assert said["original"] == " | ".join(subject.real.names[made_of[0]])
+    assert said["patient"] == " | ".join(patients[made_of[0]])
+    assert subject.named(29)["original"] == subject.real.names[made_of[29, 0]]
+
+
+def test_outputs_that_share_people_are_no_trials_of_their_own(of_three):
+    subject, _ = of_three
+    probes, _ = subject.with_originals()
+    assert people_apart(probes) == 15 // 3
+    assert people_apart(replace(probes, contributors=None)) == 15
