@@ -14,7 +14,7 @@ from attacks.measuring.estimates import Figure, Figures, Interval, Matched, Reco
 
 
 class Found(Record):
-    """Released files whose nearest real file shows the same person.
+    """Released files whose nearest real file shows the same person, or one of those who are in it.
 
     ``files`` are those with their original, or another image of the patient, among the real ones;
     ``expected`` is how many a coin finds. Where several real files are equally near, each counts in
@@ -71,6 +71,7 @@ class ReleaseResults(Record):
     real: int
     without_real: int = Field(description="released files of which no real one is there")
     originals_known: bool = Field(description="it is known which real file each was made from")
+    made_of: int = Field(1, description="real files that went into a released one, at most")
     unread: Unread
     not_tried: dict[str, str] = Field({}, description="attackers that took no part, and why")
     matched_by: tuple[str, ...] = ()

@@ -113,6 +113,7 @@ def attack_release(
         real=len(real) + len(real.table.skipped),
         without_real=int((hits != hits).sum()),
         originals_known=bool((subject.original >= 0).any()),
+        made_of=1 if subject.made_of is None else subject.made_of.shape[1],
         unread=Unread(released=_reasons(released), real=_reasons(real)),
         not_tried=not_tried,
         matched_by=subject.matched_by,

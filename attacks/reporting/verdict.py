@@ -18,8 +18,9 @@ def verdict(results: ReleaseResults) -> str:
     best = results.strongest
     found = best.found
     released = counted(found.files, "released file")
+    whom = "whom" if results.made_of == 1 else "somebody of those whom"
     said = (
-        f"{best.attacker} finds whom {_number(found.found)} of {released} "
+        f"{best.attacker} finds {whom} {_number(found.found)} of {released} "
         f"show{'s' * (found.files == 1)} ({_percent(found.share)}, simultaneous 95 % interval "
         f"{_percent(found.interval[0])}–{_percent(found.interval[1])}); "
         f"a coin finds {found.expected:.1f}"
@@ -134,7 +135,8 @@ def _meaning(results: ReleaseResults) -> str:
         much = "most" if best.share >= MOST else "some"
         return (
             f"whoever holds real images of these people can tell for {much} of the released files "
-            "whose they are. Do not hand this release on as anonymous"
+            f"{'whose they are' if results.made_of == 1 else 'that somebody is in them'}. "
+            "Do not hand this release on as anonymous"
         )
     return (
         "a lower bound of the risk: others may train longer, on more images, or know more of a "
