@@ -46,6 +46,7 @@ SETS, LARGER = "sets", "sets_resnet"
 WARPED, WARPED_LARGER = "sets_warp", "sets_warp_resnet"  # mosaics of bent patches, measured later
 WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
+BANDS = "sets_bands"
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -134,7 +135,7 @@ def sets() -> str:
     measured = (TOLD_LARGER, WHOLE_LARGER, WARPED_LARGER, LARGER)
     larger = {_kind(m): m for key in measured for m in results(key).methods}
     whole = [(title, m) for title, m in results(WHOLE).titled if m.sets]
-    titled = [*found.titled, *_all_bent(WARPED), *whole, *_all_bent(TOLD)]
+    titled = [*found.titled, *_all_bent(WARPED), *whole, *_all_bent(TOLD), *_of_bands()]
     header = [
         "released as",
         "images in an output",
@@ -169,6 +170,13 @@ def sets() -> str:
 def _all_bent(key: str) -> list[tuple[str, Method]]:
     """An evaluation whose titles need not say that all its mosaics are bent."""
     return [(f"{t}, warp={m.options['warp']:g}", m) for t, m in results(key).titled if m.sets]
+
+
+def _of_bands() -> list[tuple[str, Method]]:
+    """The evaluation of one band at a time, whose titles need not say what its mosaics share."""
+    said = "{name} read={read:g}, g={g}, m={m}, warp={warp:g}, band={band}"
+    bands = [m for m in results(BANDS).methods if m.sets]
+    return [(said.format(name=m.name, **m.options), m) for m in bands]
 
 
 def together(key: str = WHOLE) -> str:

@@ -18,6 +18,7 @@ import reproduced
 import rooms
 from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
 from compared import (
+    BANDS,
     DRAWN,
     GAMES,
     LARGER,
@@ -66,6 +67,7 @@ FURTHER = {
     WHOLE_LARGER: "…, ResNet-18, whole images",
     TOLD: "…, labels read",
     TOLD_LARGER: "…, ResNet-18, labels read",
+    BANDS: "…, one band",
     "sets_before_after": "…, the very films",
     "codes": "Children, codes",
     "dials": "…, dials",
