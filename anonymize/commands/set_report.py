@@ -61,8 +61,8 @@ def describe(summary, seconds: float, text: Sequence[str], attack: str) -> str:
         )
     if told["outputs"] and not waits:
         lines.append(
-            f"next       whom do these files show? {attack} --attackers {','.join(ATTACKERS)} "
-            "--patients CSV (as above, if there was one)"
+            "next       whom do these files show? With the --patients of above, if there was "
+            f"one: {attack} --attackers {','.join(ATTACKERS)}"
         )
     return "\n".join(lines)
 

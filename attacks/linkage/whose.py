@@ -163,14 +163,11 @@ def _made_from(released: Album, real: Album, inputs: Sequence[Sequence[tuple[str
     rows = np.full((len(inputs), max(each, 1)), -1)
     paths = real.table.frame["path"].tolist()
     digest = cache(lambda row: sha256_file(Path(paths[row])))
-    for i, made_from in enumerate(inputs):
-        there = rows_named(real, [name for name, _ in made_from]).tolist()
-        own = [
-            row
-            for row, (_, sha256) in zip(there, made_from, strict=True)
-            if row >= 0 and (not paths[row] or digest(row) == sha256)
-        ]
-        rows[i, : len(own)] = own
+    there = iter(rows_named(real, [name for own in inputs for name, _ in own]).tolist())
+    for found, made_from in zip(rows, inputs, strict=True):
+        named = [(next(there), sha256) for _, sha256 in made_from]
+        own = [r for r, sha256 in named if r >= 0 and (not paths[r] or digest(r) == sha256)]
+        found[: len(own)] = own
     return Whose(released, real, rows[:, 0], rows if each > 1 else None)
 
 
