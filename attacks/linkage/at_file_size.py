@@ -90,15 +90,16 @@ def sets_as_files(
     the files and then at the size of ``data``; arguments as of :func:`released_as_files`."""
     if kept.is_file():
         return Released.read(kept)
-    side, count = data.images.size, len(data.table)
+    side, kind = data.images.size, data.images.dtype
     options = data.options.model_copy(update={"size": max(map(max, sizes), default=side)})
     large = data if options.size == side else Dataset.open(options, progress)
-    bits = 8 * data.images.dtype.itemsize
-    made = released_by(model, large, device=torch.device("cpu"), bits=bits)
-    pixels = made.pixels.numpy()
-    small = np.stack([resize(pixels[row, 0], side) for row in range(count)])
+    made = released_by(model, large, device=torch.device("cpu"), bits=8 * kind.itemsize)
+    images, top = made.pixels[:, 0].numpy(), np.iinfo(kind).max
+    whole = kind == np.uint8  # else gray levels are parts of the largest
+    small = [resize(i if whole else (i * top).round().astype(kind), side) for i in images]
+    pixels = np.stack(small) if whole else np.stack(small) / np.float32(top)
     found = Released(
-        torch.from_numpy(small)[:, None], made.there, made.contributors, made.parts, made.labels
+        torch.from_numpy(pixels)[:, None], made.there, made.contributors, made.parts, made.labels
     )
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     found.write(kept)

@@ -66,3 +66,17 @@ def test_sets_are_mixed_at_the_size_of_the_files_once(tmp_path):
     again = sets_as_files(load("k-same:k=3,seed=2"), data, [(48, 40)], kept, **given)
     np.testing.assert_array_equal(again.pixels, found.pixels)
     np.testing.assert_array_equal(again.contributors.image, found.contributors.image)
+
+
+def test_sets_of_16_bits_keep_their_gray_levels(tmp_path):
+    drawn = np.random.default_rng(0).integers(0, 65536, (40, 32, 32)).astype(np.uint16)
+    folder_of(tmp_path, drawn, range(40))
+    options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
+    data = Dataset.open(options.model_copy(update={"workers": 1}))
+    assert data.images.dtype == np.uint16
+    given = {"progress": lambda done, total: None}
+    found = sets_as_files(load("k-same:k=2,seed=1"), data, [(32, 32)], tmp_path / "k.npz", **given)
+    shown = found.pixels[found.there]
+    assert shown.dtype == torch.float32
+    assert shown.mean() == pytest.approx(0.5, abs=0.02)
+    assert len(shown.unique()) > 1000
