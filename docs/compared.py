@@ -18,7 +18,7 @@ from reproduced import RESULTS, results
 from attacks.measuring.estimates import GroupRate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
 from attacks.reporting.tables import false_match_rate, in_words, markdown, signed, text
-from attacks.results import Method, Results
+from attacks.results import REAL, Method, Results
 from baselines.random_warp import RandomWarp
 
 MINIATURE, DRAWN = "miniature", "miniature/drawn"
@@ -205,6 +205,27 @@ def very_films(key: str = "sets_before_after") -> str:
         guessed = [f"{100 * attack.precision_at_1:.0f} %" for attack in found]
         rows.append([title, *(reading(attack, MATCHED) for attack in found), *guessed])
     return markdown(header, rows)
+
+
+def strangers(keys: Iterable[str] = ("codes", "dials", "samples")) -> str:
+    """Methods that put strangers in everybody's place: what attackers find, those too that may ask
+    the method, and what is taught beside the pool alone; the real images of each size once."""
+    header = ["px", "released as", f"strongest of all ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header += [RETRAINED, "other people's images alone", "other people told by their films ↓"]
+    rows: list[list[str]] = []
+    said: dict[int, str] = {}
+    for own in map(results, keys):
+        px = own.source.size
+        for title, method in own.titled:
+            if px in said and method.name == REAL:
+                continue
+            said.setdefault(px, f"{px} px: {' '.join(floors(own))}")
+            name, attack = method.strongest
+            read = [method.utility.auc("retrained"), method.utility.auc("pool_only")]
+            cells = [in_words(figure, digits=2) for figure in (*read, method.image.donors)]
+            linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
+            rows.append([str(px), title, *linked, *cells])
+    return text((header, rows), [meaning(own), *said.values()])
 
 
 def _rate(group: GroupRate | None) -> str:

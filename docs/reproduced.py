@@ -1,6 +1,6 @@
 """Whether the commands printed beside committed results still give the options of these results.
 
-A command stands in backticks on a page, in the section that shows its table, and is read
+A command stands in backticks in an item of a list, beside the link to its table, and is read
 by the command line's own parser; the options are those in results.json.
 """
 
@@ -34,10 +34,10 @@ def evaluations() -> list[str]:
 
 def documented(key: str, page: str) -> str:
     """The command of an evaluation. Raises UsageError: the page has none."""
-    for section in re.split(r"^## ", page, flags=re.MULTILINE):
-        if f"<!-- table: docs/results/{key}/table" in section and (call := COMMAND.search(section)):
+    for item in re.split(r"^- ", page, flags=re.MULTILINE):
+        if f"](results/{key}/table.md)" in item and (call := COMMAND.search(item)):
             return " ".join(call[1].split())
-    raise UsageError(f"no section of a page has both the table and the command of {key}")
+    raise UsageError(f"no item of a list has both the table and the command of {key}")
 
 
 def asked(call: str) -> tuple[dict, list[dict]]:

@@ -32,6 +32,7 @@ from compared import (
     against_control,
     miniature,
     sets,
+    strangers,
     together,
     very_films,
 )
@@ -134,6 +135,7 @@ def made() -> dict[Path, str]:
         **{RESULTS / key / "control.md": against_control(key) for key in GAMES},
         RESULTS / "sets.md": sets(),
         RESULTS / "together.md": together(),
+        RESULTS / "strangers.md": strangers(),
         RESULTS / "sets_before_after" / "table_of_films.md": very_films(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
@@ -188,14 +190,19 @@ def _age(made: Made | None) -> tuple[str, str]:
 
 
 def _checks(titles: Mapping[str, str]) -> str:
-    """What the checks of each evaluation came to, one a row."""
-    found = {
-        key: {check.name: check for check in results(key).checks} | {OWN_TESTS: _own_tests(key)}
-        for key in titles
-    }
-    names = dict.fromkeys(name for checks in found.values() for name in checks)
-    rows = ((name, *(_outcome_of(checks.get(name)) for checks in found.values())) for name in names)
-    return markdown(("check", *titles.values()), rows)
+    """Which checks of each evaluation do not hold, one evaluation a row: those that put its figures
+    in doubt, those that are findings, and what was not tested."""
+    rows = []
+    for key, title in titles.items():
+        found = {check.name: check for check in results(key).checks} | {OWN_TESTS: _own_tests(key)}
+        failed = [check for check in found.values() if check.tested and not check.passed]
+        kinds = (
+            [check for check in failed if not check.informative],
+            [check for check in failed if check.informative],
+            [check for check in found.values() if not check.tested],
+        )
+        rows.append((title, *("; ".join(c.name for c in kind) or "–" for kind in kinds)))
+    return markdown(("evaluation", "does not hold", "does not hold: a finding", "not tested"), rows)
 
 
 def _own_tests(key: str) -> Check:
@@ -203,14 +210,6 @@ def _own_tests(key: str) -> Check:
     program that measured, in which these tests of hours were seldom run."""
     passed = pass_their_tests(results(key).attackers)
     return Check(name=OWN_TESTS, passed=bool(passed), message="", tested=passed is not None)
-
-
-def _outcome_of(check: Check | None) -> str:
-    if check is None:
-        return "–"
-    if not check.tested:
-        return "not tested"
-    return "yes" if check.passed else "no" if check.informative else "**no**"
 
 
 def _rows_of(keys: Iterable[str], named: Sequence[str], shown: set[str]) -> str:

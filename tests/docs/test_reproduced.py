@@ -13,13 +13,9 @@ from attacks.results import Method, Results, Source
 
 PROTOCOL = "docs/results/protocol.yaml"
 PAGE = f"""
-## COVID-19
-
-`attacks evaluate --config {PROTOCOL} --source covid19 --root DATA
---set evaluation.repeats=1`
-
-<!-- table: docs/results/mine/table.md -->
-<!-- end -->
+- COVID-19.
+  `attacks evaluate --config {PROTOCOL} --source covid19 --root DATA
+  --set evaluation.repeats=1`: [table](results/mine/table.md).
 """
 
 
