@@ -43,7 +43,6 @@ AGAIN = {
 }
 SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
-WARPED, WARPED_LARGER = "sets_warp", "sets_warp_resnet"  # mosaics of bent patches, measured later
 WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
 BANDS = "sets_bands"
@@ -132,10 +131,10 @@ def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
     found = results(SETS)
-    measured = (TOLD_LARGER, WHOLE_LARGER, WARPED_LARGER, LARGER)
+    measured = (TOLD_LARGER, WHOLE_LARGER, LARGER)
     larger = {_kind(m): m for key in measured for m in results(key).methods}
     whole = [(title, m) for title, m in results(WHOLE).titled if m.sets]
-    titled = [*found.titled, *_all_bent(WARPED), *whole, *_all_bent(TOLD), *_of_bands()]
+    titled = [*found.titled, *whole, *_all_bent(TOLD), *_of_bands()]
     header = [
         "released as",
         "images in an output",
@@ -210,7 +209,12 @@ def very_films(key: str = "sets_before_after") -> str:
 def strangers(keys: Iterable[str] = ("codes", "dials", "samples")) -> str:
     """Methods that put strangers in everybody's place: what attackers find, those too that may ask
     the method, and what is taught beside the pool alone; the real images of each size once."""
-    header = ["px", "released as", f"strongest of all ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header = [
+        "px",
+        "released as",
+        f"strongest of all ↓, {NAMES[MATCHED]}",
+        f"the same, {NAMES[ALL]}",
+    ]
     header += [RETRAINED, "other people's images alone", "other people told by their films ↓"]
     rows: list[list[str]] = []
     said: dict[int, str] = {}

@@ -25,8 +25,6 @@ from compared import (
     SETS,
     TOLD,
     TOLD_LARGER,
-    WARPED,
-    WARPED_LARGER,
     WHOLE,
     WHOLE_LARGER,
     against_control,
@@ -62,8 +60,6 @@ FURTHER = {
     **GAMES,
     SETS: "Children, sets",
     LARGER: "…, ResNet-18",
-    WARPED: "…, bent",
-    WARPED_LARGER: "…, ResNet-18, bent",
     WHOLE: "…, whole images",
     WHOLE_LARGER: "…, ResNet-18, whole images",
     TOLD: "…, labels read",
@@ -99,7 +95,7 @@ SHOWN_FIRST = (
 )
 PICTURES: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "tradeoff.png": (("children",), tradeoff),
-    "frontier.png": ((SETS, WARPED, WHOLE, TOLD), tradeoff),
+    "frontier.png": ((SETS, WHOLE, TOLD), tradeoff),
     "figure2.png": (("phantom",), figure_2),
 }
 

@@ -31,10 +31,11 @@ from attacks.measuring.metrics import Contributors
 
 @dataclass(frozen=True)
 class PartFigures:
-    """What became of a part: how many outputs, of how many groups of patients, and of
-    `SetRelease.bound`."""
+    """What became of a part: how many outputs, how many of them a row stands for, of how many
+    groups of patients, and of `SetRelease.bound`."""
 
     outputs: int
+    shown: int
     groups: int
     bound: float | None
 
@@ -144,12 +145,14 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
                 "output, or a smaller pool"
             )
         groups = len(np.unique(release.groups))
-        parts[part] = PartFigures(len(release), groups, release.bound)
+        stands_for = shared_out(release.contributors)
+        shown = len(set(stands_for.values()))
+        parts[part] = PartFigures(len(release), shown, groups, release.bound)
         levels = (release.images.batch(np.arange(len(release))) * largest).round()
-        shown = levels.to(torch.uint8) if bits == 8 else levels / largest
-        for own, number in shared_out(release.contributors).items():
+        stored = levels.to(torch.uint8) if bits == 8 else levels / largest
+        for own, number in stands_for.items():
             made_of[rows[own]] = rows[release.contributors[number]]
-            pixels[rows[own]] = shown[number]
+            pixels[rows[own]] = stored[number]
             if labels is not None and release.labels is not None:
                 labels[rows[own]] = release.labels[number]
     there = np.isin(np.arange(len(data.table)), list(made_of))

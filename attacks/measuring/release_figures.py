@@ -93,6 +93,11 @@ class SetFigures(Record):
     """What a release of sets is made of; counts are of the evaluated part."""
 
     outputs: int
+    shown: int | None = Field(
+        None,
+        description="outputs that attackers and classifiers saw, one an image at most; null: not "
+        "counted",
+    )
     images: int
     withheld: int = Field(description="images that nothing was released of")
     contributors: int = Field(description="images that went into an output, at least")
@@ -102,6 +107,12 @@ class SetFigures(Record):
         description="share of the outputs whose patient can be named rightly at most, in the mean "
         "over lots; null: nothing is promised",
     )
+
+    @property
+    def unseen(self) -> int:
+        """Outputs that neither attackers nor classifiers saw, at least."""
+        seen = self.images - self.withheld if self.shown is None else self.shown
+        return max(0, self.outputs - seen)
 
 
 class Cost(Record):

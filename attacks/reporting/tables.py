@@ -123,7 +123,8 @@ def _set_in_words(method: Method) -> str:
     used = made.images - made.withheld
     named = "" if made.bound is None else f"; named rightly at most {made.bound:.1%}"
     left = f" ({made.withheld:,} withheld)" if made.withheld else ""
-    return f"{made.outputs} of {used} images{left}, {made.contributors} or more each{named}"
+    seen = f" ({made.outputs - made.unseen} seen)" if made.unseen else ""
+    return f"{made.outputs}{seen} of {used} images{left}, {made.contributors} or more each{named}"
 
 
 def _to_real(method: Method, reading: str) -> Difference | None:

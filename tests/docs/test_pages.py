@@ -58,7 +58,13 @@ def test_what_is_made_is_up_to_date():
     alone = {"summary.md", "reproduced.md", "cost.md", "known_answers.md", "rooms.md"}
     alone |= {"headline.md", "coverage.md", "check.md", "checks.md", "linked.md", "counts.md"}
     alone |= {"operating.md", "utility.md", "miniature.md", "control.md", "sets.md"}
-    alone |= {"verdicts.md", "verdict_example.md", "together.md", "table_of_films.md", "strangers.md"}
+    alone |= {
+        "verdicts.md",
+        "verdict_example.md",
+        "together.md",
+        "table_of_films.md",
+        "strangers.md",
+    }
     assert {path.name for path in made} == alone | {
         *("table.md", "table1.md", "attackers.md", "floors.md")
     }

@@ -5,6 +5,7 @@ from attacks.evaluation.checks.judging import in_short, judged
 from attacks.results import REAL, Check, Results
 
 COPIES = "no real image is in the release"
+SEEN = "every output was seen"
 PAINTED = "released images tell no more than real ones"
 DONORS = "nobody whom a method draws from can be told"
 MORE = 0.1  # AUC by which a classifier may read released images better than real ones are read
@@ -29,6 +30,23 @@ def no_real_image_is_released(results: Results) -> Check | None:
         ],
         good="no released image has the pixels of a real one.",
         bad="real images are released: {}. A hash finds whose they are.",
+    )
+
+
+def every_output_is_seen(results: Results) -> Check | None:
+    """An image stands for one output: of more outputs than images some are shown to nobody."""
+    found = [(title, method.sets) for title, method in results.titled if method.sets]
+    return judged(
+        SEEN,
+        found,
+        [
+            f"{title} ({made.outputs - made.unseen:,} of {made.outputs:,})"
+            for title, made in found
+            if made.unseen
+        ],
+        good="attackers and classifiers saw every output.",
+        bad="attackers and classifiers saw some of the outputs: {}. Who has all of them may link "
+        "more, and learn more; release no more outputs than there are images.",
     )
 
 

@@ -4,6 +4,7 @@ from changing import altered
 from test_results import attack, classification, estimate, made_up, method, with_attacks
 
 from attacks.measuring.estimates import Difference, Floor, LabelAuc, Matched
+from attacks.measuring.release_figures import SetFigures
 from attacks.results import Displacement, Utility
 
 
@@ -70,10 +71,11 @@ def released_as(one, *, untouched=0.0, painted=0.0):
 
 
 def drawing(one):
-    """The method, of whose pool nobody is told."""
+    """The method, of whose pool nobody is told, and whose every output was seen."""
     if one.utility.pool_only is None:
         return one
-    return altered(one, image={"donors": estimate(0.5, half=0.03)})
+    made = SetFigures(outputs=9, shown=9, images=9, withheld=0, contributors=1, groups=1)
+    return altered(one, image={"donors": estimate(0.5, half=0.03)}, sets=made)
 
 
 def complete(metadata=0.52, identical=0.5, held_back=0.0, pool=0.55):

@@ -21,6 +21,7 @@ from test_results import attack, estimate, made_up, method
 from attacks.evaluation.checks import checks, choice_checks, floor_checks, release_checks
 from attacks.evaluation.checks.checks import RULES, run_checks
 from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.measuring.release_figures import SetFigures
 from attacks.results import Attack, Classification, Displacement, ImageChange, Method, Utility
 
 
@@ -48,6 +49,11 @@ def test_of_attackers_that_take_images_alone_the_one_chosen_is_judged_too():
     assert not said.passed
     assert "(verification 0.600, contrastive 0.700)" in said.message
     assert choice_checks.strongest_is_chosen_well(judged(**found)).passed
+
+
+def outputs(number, **made):
+    """A method that made so many of sets."""
+    return broken(sets=SetFigures(outputs=number, contributors=9, groups=2, **made))
 
 
 BROKEN = {
@@ -146,6 +152,10 @@ BROKEN = {
         made_up(methods=(*made_up().methods[:2], released_as(made_up().methods[2], untouched=0.5))),
         r"prichexy-net μ=0.01 \(50.0% with the pixels of their original, 0.0% with those",
     ),
+    "every_output_is_seen": (
+        outputs(1719, images=916, withheld=113),
+        r"saw some of the outputs: dp-pix b=8, ε=0.1 \(803 of 1,719\)",
+    ),
     "no_donor_is_told": (
         broken(image=ImageChange(donors=estimate(0.62, half=0.03))),
         r"whether it was drawn from: dp-pix b=8, ε=0.1 \(AUC 0.620, 95 % 0.590–0.650\)",
@@ -213,6 +223,14 @@ STILL = ImageChange(ssim=0.9, displacement_px=Displacement(mean=0, max=0))
         (
             release_checks.no_real_image_is_released,
             broken(image=ImageChange(untouched=0.0, of_others=0.25)),
+            False,
+        ),
+        (release_checks.every_output_is_seen, made_up(), None),
+        (release_checks.every_output_is_seen, outputs(803, images=916, withheld=113), True),
+        (release_checks.every_output_is_seen, outputs(804, images=916, withheld=113), False),
+        (
+            release_checks.every_output_is_seen,
+            outputs(800, shown=799, images=916, withheld=0),
             False,
         ),
         (release_checks.no_donor_is_told, made_up(), None),

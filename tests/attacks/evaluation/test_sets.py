@@ -83,6 +83,17 @@ def test_attackers_and_classifiers_see_every_output_of_every_part(data):
         kept = {image.numpy().tobytes() for image in levels}
         assert {image.numpy().tobytes() for image in found.pixels[rows]} == kept
         assert len(release) <= len(rows)
+        assert set_figures(found, every, part).unseen == 0
+
+
+def test_outputs_that_are_more_than_images_are_counted_as_unseen(data):
+    model = anonymize.load("mosaic:g=2,m=2,uses=8,warp=0.1,seed=1")
+    found = released_by(model, data, device=CPU, bits=8)
+    every = data.table.part("test")
+    figures = set_figures(found, every, "test")
+    kept = {image.numpy().tobytes() for image in found.pixels[found.of(every)]}
+    assert figures.outputs > len(every) >= len(kept) == figures.shown
+    assert figures.unseen == figures.outputs - len(kept)
 
 
 @given(st.integers(0, 2**32 - 1))
