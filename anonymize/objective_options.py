@@ -16,7 +16,7 @@ class ObjectiveOptions(Options):
         "all",
         description="L_ver: 'all' pairs (Eq. 3), which lowers genuine and impostor scores alike; "
         "'genuine' pairs only; 'match' draws the distribution of genuine scores to that of "
-        "impostors (1-D Wasserstein distance); 'infonce': the patient's own image is not to stand "
+        "impostors (1-D Wasserstein distance, Kolouri et al. 2018); 'infonce': the patient's own image is not to stand "
         "out among those of the batch (van den Oord et al. 2018, turned round)",
     )
     auxiliary_target: Literal["labels", "logits", "features"] = Field(
@@ -39,8 +39,9 @@ class ObjectiveOptions(Options):
     )
     opponents: Annotated[tuple[Opponent, ...], LISTED] = Field(
         (),
-        description="beside the siamese verifier: an embedding trained by InfoNCE; a metric of "
-        "gradient histograms; a U-Net that restores the real image before it is verified",
+        description="beside the siamese verifier: an embedding trained by InfoNCE (Schmahl et al. "
+        "2025); a metric of gradient histograms (Dalal and Triggs 2005); a U-Net that restores the "
+        "real image before it is verified (Heinrich and Hansen 2024)",
     )
     opponent_rate: float = Field(1e-3, gt=0, description="their learning rate (Adam)")
     opponent_pairs: Literal["released-real", "released-released", "mixed"] = Field(
