@@ -16,8 +16,9 @@ class ObjectiveOptions(Options):
         "all",
         description="L_ver: 'all' pairs (Eq. 3), which lowers genuine and impostor scores alike; "
         "'genuine' pairs only; 'match' draws the distribution of genuine scores to that of "
-        "impostors (1-D Wasserstein distance, Kolouri et al. 2018); 'infonce': the patient's own image is not to stand "
-        "out among those of the batch (van den Oord et al. 2018, turned round)",
+        "impostors (1-D Wasserstein distance, Kolouri et al. 2018); 'infonce': the patient's own "
+        "image is not to stand out among those of the batch (van den Oord et al. 2018, turned "
+        "round)",
     )
     auxiliary_target: Literal["labels", "logits", "features"] = Field(
         "labels",
