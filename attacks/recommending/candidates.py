@@ -14,8 +14,9 @@ SMALL: Mapping[str, Any] = {
     "evaluation.utility_repeats": 2,
     "evaluation.histogram_metric.copies": 2,
 }
-# They learn from releases of other patients; means, patches and what is done alike to all images.
-ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "labels", "ensemble")
+# They learn from releases of other patients; means, patches, what is done alike to all images, and
+# all outputs of a patient together.
+ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "labels", "ensemble", "sets")
 SETS = (
     *("mosaic:g=4,m=16,warp=0.1,read=1", "mosaic:g=3,m=9,warp=0.1,read=1"),  # of bent patches
     *("mosaic:g=4,m=4", "mosaic:g=3,m=3", "k-same:k=5", "k-same:k=10"),
