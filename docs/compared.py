@@ -131,10 +131,6 @@ def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
     found = results(SETS)
-    measured = (TOLD_LARGER, WHOLE_LARGER, LARGER)
-    larger = {_kind(m): m for key in measured for m in results(key).methods}
-    whole = [(title, m) for title, m in results(WHOLE).titled if m.sets]
-    titled = [*found.titled, *whole, *_all_bent(TOLD), *_of_bands()]
     header = [
         "released as",
         "images in an output",
@@ -144,8 +140,8 @@ def sets() -> str:
     ]
     header += [RETRAINED, "retrained − real images", f"ResNet-18 {RETRAINED}"]
     rows = []
-    for title, method in titled:
-        attack, other = method.strongest_by_image[1], larger.get(_kind(method))
+    for title, method, other in measured_sets():
+        attack = method.strongest_by_image[1]
         coin = attack.estimate("precision_at_1_coin")
         rows.append(
             [
@@ -164,6 +160,16 @@ def sets() -> str:
             ]
         )
     return text((header, rows), [meaning(found), *floors(found)])
+
+
+def measured_sets() -> list[tuple[str, Method, Method | None]]:
+    """Title of each release of the children at 96 px, of sets or beside them, how it was measured,
+    and how with a larger classifier, if it was."""
+    measured = (TOLD_LARGER, WHOLE_LARGER, LARGER)
+    larger = {_kind(m): m for key in measured for m in results(key).methods}
+    whole = [(title, m) for title, m in results(WHOLE).titled if m.sets]
+    titled = [*results(SETS).titled, *whole, *_all_bent(TOLD), *_of_bands()]
+    return [(title, method, larger.get(_kind(method))) for title, method in titled]
 
 
 def _all_bent(key: str) -> list[tuple[str, Method]]:

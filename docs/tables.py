@@ -34,6 +34,7 @@ from compared import (
     together,
     very_films,
 )
+from frontier import frontier
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -46,7 +47,7 @@ from attacks.reporting.pictures.paper_figures import figure_2
 from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.readings import matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
-from attacks.results import REAL, Attack, Check, Made, Method, Results
+from attacks.results import Attack, Check, Made, Method
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {
@@ -93,18 +94,10 @@ SHOWN_FIRST = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "dp-pix b=8, ε=0.1"),
     *FLOORS,
 )
-PICTURES: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
-    "tradeoff.png": (("children",), tradeoff),
-    "frontier.png": ((SETS, WHOLE, TOLD), tradeoff),
-    "figure2.png": (("phantom",), figure_2),
+PICTURES: dict[str, tuple[str, Callable[..., None]]] = {
+    "tradeoff.png": ("children", tradeoff),
+    "figure2.png": ("phantom", figure_2),
 }
-
-
-def _together(keys: Sequence[str]) -> Results:
-    """Evaluations of the same images as one; the real images are those of the first."""
-    first, *others = map(results, keys)
-    more = [m for other in others for m in other.methods if m.name != REAL]
-    return first.model_copy(update={"methods": (*first.methods, *more)})
 
 
 def pages() -> list[Path]:
@@ -295,7 +288,8 @@ def _above(attack: Attack, other: Attack) -> bool:
 if __name__ == "__main__":
     for path, table in made().items():
         path.write_text(table, encoding="utf-8")
-    for picture, (keys, draw) in PICTURES.items():
-        draw(_together(keys), ROOT / "docs" / picture)
+    for picture, (key, draw) in PICTURES.items():
+        draw(results(key), ROOT / "docs" / picture)
+    frontier(ROOT / "docs" / "frontier.png")
     for page in pages():
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

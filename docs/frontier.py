@@ -1,0 +1,98 @@
+"""The picture of releases of sets: what links, against what a small and a large classifier lose.
+
+Every number is a release; the key beside the panels names it. A filled mark is of several
+trainings of the classifier, an open one of a single training.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from compared import SETS, measured_sets
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from reproduced import results
+
+from attacks.evaluation.floors import TASK
+from attacks.reporting.pictures.figures import DPI, FAINT, INK, QUIET, STYLE, save
+from attacks.reporting.readings import MATCHED, auc
+from attacks.results import REAL, Method
+
+WISHED = (0.60, 0.02)  # matched AUC, and AUC that a classifier loses, at most
+LOWEST = -0.135  # what loses more is named at the edge
+COLOURS = {"mosaic": "#2f6f1b", "k-same": "#8e2463", "utility-code": "#b35c00", "dp-pix": "#0571b0"}
+PANELS = ("small classifier", "ResNet-18")
+
+
+def frontier(path: Path) -> None:
+    """x: AUC of the strongest attacker against matched impostors, also of all outputs of a patient;
+    y: AUC of a classifier less that of one of real images. Bars are 95 % intervals."""
+    codes = [(title, method, None) for title, method in results("codes").titled]
+    releases = [one for one in (*measured_sets(), *codes) if one[1].name != REAL]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11.5, 5.2), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        left, right, key = figure.subplots(
+            1, 3, gridspec_kw={"width_ratios": (1, 1, 0.62)}, sharey=False
+        )
+        right.sharex(left)
+        right.sharey(left)
+        for axes, name, larger in zip((left, right), PANELS, (False, True), strict=True):
+            _references(axes, name)
+            for number, (_, method, other) in enumerate(releases, 1):
+                chosen = other if larger else method
+                if chosen is not None:
+                    _draw(axes, number, method, chosen)
+        left.set_ylabel("AUC of a classifier less that of real images   more useful →")
+        figure.supxlabel(
+            "AUC of the strongest attacker, matched impostors   ← more private", size=10
+        )
+        _names(key, [(title, method.name) for title, method, _ in releases])
+        save(figure, path)
+
+
+def _references(axes: Axes, name: str) -> None:
+    low, most = WISHED
+    axes.set_title(name, loc="left", color=INK)
+    axes.set_xlim(0.5, 0.84)
+    axes.set_ylim(LOWEST, 0.015)
+    axes.add_patch(Rectangle((0.5, -most), low - 0.5, most, color=FAINT, alpha=0.35, lw=0))
+    axes.annotate("wished for", (0.503, -most + 0.0015), color=QUIET, fontsize=8)
+    axes.axhline(0, color=QUIET, lw=0.8, ls="--")
+    floor = next(f.matched for f in results(SETS).floors if f.name == TASK)
+    axes.axvline(floor.mean, color=QUIET, lw=0.8, ls=(0, (7, 2, 1, 2)))
+    axes.annotate("floor: task", (floor.mean + 0.003, 0.011), color=QUIET, fontsize=8)
+
+
+def _draw(axes: Axes, number: int, method: Method, chosen: Method) -> None:
+    linked = auc(method.strongest[1], MATCHED)
+    lost = chosen.utility.retrained.difference
+    x, y, colour = linked.mean, lost.mean, COLOURS[method.name]
+    if y < LOWEST:
+        axes.annotate(
+            f"{number} ↓ {y:.2f}".replace("-", "−"),
+            (x, LOWEST),
+            color=colour,
+            fontsize=8,
+            va="bottom",
+        )
+        return
+    axes.plot(linked.ci95, (y, y), color=colour, lw=0.8, alpha=0.45, zorder=1)
+    axes.plot((x, x), lost.ci95, color=colour, lw=0.8, alpha=0.45, zorder=1)
+    single = len(chosen.utility.retrained.auc.runs) == 1
+    axes.scatter([x], [y], s=130, zorder=2, ec=colour, fc="white" if single else colour)
+    axes.annotate(
+        str(number), (x, y), ha="center", va="center", fontsize=7, zorder=3,
+        color=colour if single else "white",
+    )  # fmt: skip
+
+
+def _names(axes: Axes, titles: Sequence[tuple[str, str]]) -> None:
+    axes.axis("off")
+    for row, (title, name) in enumerate(titles):
+        axes.annotate(
+            f"{row + 1}  {title}", (0, 1 - (row + 0.5) / len(titles)), xycoords="axes fraction",
+            color=COLOURS[name], fontsize=8, va="center",
+        )  # fmt: skip
