@@ -36,7 +36,7 @@ def _machine() -> dict[str, object]:
 @click.option("--picture", type=click.Path(path_type=Path), help="Where it goes; [OUT/speed.png].")
 @click.option("--grow/--no-grow", default=True, help="Whether ×1, ×4 and ×16 are measured.")
 def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool) -> None:
-    """Measures, and writes speed.json, speed.md and speed.png; each case as soon as it is done."""
+    """Measures, and writes speed.json, speed.md and pictures; each case as soon as it is done."""
     from tests.benchmarks.speed.registry import CASES, measured
 
     names = [name for name in CASES if only in name]
@@ -60,6 +60,7 @@ def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool) ->
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         (out / "speed.md").write_text(page.table(result), encoding="utf-8")
         page.picture(result, picture or out / "speed.png")
+        page.growth_picture(result, out / "growth.png")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,16 @@ def table(measured: dict) -> str:
     if grown:
         times = [step["times"] for step in grown[0]["growth"]]
         taken = [
-            [case["name"], *(f"{step['seconds']:.2f}" for step in case["growth"])] for case in grown
+            [
+                case["name"],
+                *(
+                    f"{step['seconds']:.2f} s, {step['mebibytes']:,.0f} MiB"
+                    for step in case["growth"]
+                ),
+            ]
+            for case in grown
         ]
-        lines += ["", markdown(["seconds at", *(f"×{t}" for t in times)], taken).rstrip()]
+        lines += ["", markdown(["at", *(f"×{t}" for t in times)], taken).rstrip()]
     return "\n".join(lines) + "\n"
 
 
@@ -41,6 +48,33 @@ def _row(case: dict) -> tuple[str, ...]:
         f"{case['ratio']:.2f}" if plain else "–",
         memory or "–",
     )
+
+
+def growth_picture(measured: dict, path: Path) -> None:
+    """Curves of seconds and memory against the amount of work, each as a multiple of the least."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    panels = figure.subplots(1, 2, sharex=True)
+    for axes, what in zip(panels, ("seconds", "mebibytes"), strict=True):
+        for case in measured["cases"]:
+            if steps := case.get("growth"):
+                times, found = zip(
+                    *((s["times"], s[what] / steps[0][what]) for s in steps), strict=True
+                )
+                axes.plot(times, found, marker="o", label=case["name"])
+        axes.plot(times, times, color="gray", linestyle=":", label="in proportion")
+        axes.set_xscale("log", base=4)
+        axes.set_xticks(times, [f"×{t}" for t in times])
+        axes.set_title(
+            {"seconds": "time", "mebibytes": "memory"}[what], fontsize="medium", loc="left"
+        )
+    panels[0].set_yscale("log", base=4)
+    panels[0].set_yticks(ticks := [4**n for n in range(5)], [f"×{t}" for t in ticks])
+    panels[1].set_ylim(0.5, 6)
+    panels[1].set_yticks(ticks := range(1, 6), [f"×{t}" for t in ticks])
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right", fontsize="small")
+    figure.savefig(path, dpi=120)
 
 
 def picture(measured: dict, path: Path) -> None:
