@@ -243,6 +243,12 @@ def release(
             return prepare(wanted, folder, compute=Compute.of(made), display=Silent())
 
         found = attack_release(
-            subject, attackers, prepared, options=made, method=spec, command="attacks.release"
+            subject,
+            attackers,
+            prepared,
+            options=made,
+            method=spec,
+            unlisted=case.unlisted,
+            command="attacks.release",
         )
     return Released(found)

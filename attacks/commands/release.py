@@ -91,6 +91,7 @@ def command(real, released, private, patients, policy, answers, arguments) -> No
                 lambda name: arguments.prepared(name, subject.released, shown),
                 options=arguments.options,
                 method=arguments.method,
+                unlisted=case.unlisted,
                 command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
             )
         verdict = _write(found, arguments, judge)

@@ -2,11 +2,11 @@
 
 Files are DICOM, PNG, JPEG and TIFF, and are read as `anonymize apply` reads them: upright, through
 the first window of a DICOM file. In a folder that `anonymize apply` wrote they are those of its
-manifest.
+manifest, and whatever else lies there and may be an image.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
+from anonymize.release.labels import collect
 from anonymize.release.places import MANIFEST
 from anonymize.release.records import manifests
 from attacks.attackers.format import facts
@@ -30,6 +31,7 @@ from attacks.linkage.any_file import is_candidate, load_any
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.named import refuse_missing
 
+LABELS = f"{collect.FOLDER}/{collect.MANIFEST}"
 FILES = "images"  # source of what is no data set
 
 
@@ -136,21 +138,43 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
     return replace(table, load=load_any)
 
 
+def unlisted(folder: Path) -> list[Path]:
+    """Files of a release that may be images, hidden ones too, and that its manifest does not name:
+    somebody put them there. None in any other folder."""
+    images, labels = _named(folder)
+    return _pictures(folder, but={*images, *labels}, hidden=True) if images else []
+
+
 def _below(folder: Path) -> list[Path]:
-    """The files of a release, by its manifest, also those that are gone; of any other folder all
-    that may be images, and those below it, hidden ones left out."""
-    if (folder / MANIFEST).is_file():
-        try:
-            with (folder / MANIFEST).open("rb") as stream:
-                rows = list(manifests.images(stream))
-        except (OSError, manifests.ManifestError):
-            rows = []  # somebody else's table
-        if rows:
-            return [folder / row.output for row in rows]
+    """The files of a release, by its manifest, also those that are gone, and what it does not name;
+    of any other folder all that may be images, and those below it, hidden ones left out."""
+    images, _ = _named(folder)
+    return [*images, *unlisted(folder)] if images else _pictures(folder)
+
+
+def _named(folder: Path) -> tuple[list[Path], list[Path]]:
+    """What the tables of a release name, images and labels; nothing where it is none."""
+    if not (folder / MANIFEST).is_file():
+        return [], []
+    try:
+        with (folder / MANIFEST).open("rb") as stream:
+            outputs = [row.output for row in manifests.images(stream)]
+        labels = []
+        if (table := folder / LABELS).is_file():
+            with table.open("rb") as stream:
+                labels = [row.output for row in manifests.labels(stream, {*outputs})]
+    except (OSError, manifests.ManifestError):
+        return [], []  # somebody else's table
+    return [folder / name for name in outputs], [folder / name for name in labels]
+
+
+def _pictures(folder: Path, but: Container[Path] = (), *, hidden: bool = False) -> list[Path]:
+    """What may be an image below a folder, in order of its name."""
     return sorted(
         path
         for path in folder.rglob("*")
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path not in but
+        and (hidden or not any(p.startswith(".") for p in path.relative_to(folder).parts))
         and path.is_file()
         and is_candidate(path)
     )

@@ -139,6 +139,7 @@ class _Trial:
             estimates,
             matched=matched,
             chance=float(chances[chances > 0].mean()),
+            patients=people_apart(owners[0][chances > 0]),
             p_above_chance=p_above(figures.get(f"{PREFIX}auc", figures["auc"]), 0.5),
         )
 

@@ -35,6 +35,7 @@ class Reading(Figures):
 
     matched: Matched | None = None
     chance: Figure = None
+    patients: int | None = Field(None, description="who have a genuine pair; null: not counted")
     p_above_chance: Figure = Field(
         None, description="that the AUC, the matched one where there is one, is 0.5 or less"
     )
@@ -70,6 +71,8 @@ class ReleaseResults(Record):
     released: int = Field(description="files, with those that could not be read")
     real: int
     without_real: int = Field(description="released files of which no real one is there")
+    untouched: int = Field(0, description="released files with the pixels of a real one")
+    unlisted: int = Field(0, description="released files that the manifest does not name")
     originals_known: bool = Field(description="it is known which real file each was made from")
     made_of: int = Field(1, description="real files that went into a released one, at most")
     unread: Unread

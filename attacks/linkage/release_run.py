@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
-from attacks.linkage.album import Album, open_both
+from attacks.linkage.album import Album, open_both, unlisted
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.named import refuse_no_release
@@ -37,6 +37,11 @@ class Case:
         folder = released.resolve()
         beside = folder.parent / f"{folder.name}-private"
         return cls(real, released, private or (beside if beside.is_dir() else None), patients)
+
+    @property
+    def unlisted(self) -> int:
+        """How many files of the release its manifest does not name."""
+        return len(unlisted(self.released))
 
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
         """The images, and whom they show. Raises UsageError: nothing to read, or nothing known."""
@@ -112,6 +117,7 @@ def attack_release(
         released=len(released) + len(released.table.skipped),
         real=len(real) + len(real.table.skipped),
         without_real=int((hits != hits).sum()),
+        untouched=subject.untouched,
         originals_known=bool((subject.original >= 0).any()),
         made_of=1 if subject.made_of is None else subject.made_of.shape[1],
         unread=Unread(released=_reasons(released), real=_reasons(real)),

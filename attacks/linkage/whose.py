@@ -22,6 +22,7 @@ from anonymize.release.formats import recognise
 from anonymize.release.reasons import Refused
 from anonymize.release.records.tables import MAP
 from attacks.linkage.album import FILES, Album
+from attacks.linkage.duplicates import duplicates
 from attacks.measuring.covariates import covariates_of, matched_by
 from attacks.measuring.metrics import Contributors, Owners
 
@@ -38,12 +39,14 @@ class Whose:
             of them; −1 where that is not known, or not there.
         made_of: int64 (P, C), rows of all real images that went into each; −1 where there are
             fewer. None: of one each.
+        untouched: how many released files have the pixels of a real one.
     """
 
     released: Album
     real: Album
     original: np.ndarray
     made_of: np.ndarray | None = None
+    untouched: int = 0
 
     @cached_property
     def matched_by(self) -> tuple[str, ...]:
@@ -131,7 +134,8 @@ class Whose:
 
 def whose(released: Album, real: Album, private: Path | None) -> Whose:
     """By the map in the private folder of the release, where the real file is the very one that was
-    released; without a map, files of one name are taken to be the same image.
+    released; without a map, files of one name are taken to be the same image. A file of which
+    nobody says so, and that has the pixels of a real one, was made from it.
 
     Raises UsageError: a map that cannot be read; nothing is known of any released file; all files
     show one patient."""
@@ -141,6 +145,7 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
     else:
         inputs = _map(private)
         found = _made_from(released, real, [inputs.get(name, []) for name in names])
+    found = _with_copies(found)
     probes, gallery = found.with_originals()
     shared = np.isin(probes.patient, gallery.patient)
     if not shared.any():
@@ -169,6 +174,20 @@ def _made_from(released: Album, real: Album, inputs: Sequence[Sequence[tuple[str
         own = [r for r, sha256 in named if r >= 0 and (not paths[r] or digest(r) == sha256)]
         found[: len(own)] = own
     return Whose(released, real, rows[:, 0], rows if each > 1 else None)
+
+
+def _with_copies(found: Whose) -> Whose:
+    """What has the pixels of a real file was made from that, where nothing else is known."""
+    copies = list(duplicates(found.released, found.real))
+    original = found.original.copy()
+    made_of = None if found.made_of is None else found.made_of.copy()
+    for row, column in copies:
+        if original[row] < 0:
+            original[row] = column
+            if made_of is not None:
+                made_of[row, 0] = column
+    untouched = len({row for row, _ in copies})
+    return replace(found, original=original, made_of=made_of, untouched=untouched)
 
 
 def with_patients(album: Album, table: Path) -> tuple[Album, int]:

@@ -8,6 +8,7 @@ from attacks.measuring.comparisons import holm
 from attacks.reporting.readings import matched_like
 from attacks.reporting.tables import Table, in_words, number
 
+FEW = 3  # patients, of fewer of whom a figure is not said
 MOST = 0.5  # share of the files from which "most" is said
 UNEVEN = 0.5  # AUC of a coin
 UNLIKELY = 0.025  # one-sided, of all readings of a coin together
@@ -25,6 +26,12 @@ def verdict(results: ReleaseResults) -> str:
         f"{_percent(found.interval[0])}–{_percent(found.interval[1])}); "
         f"a coin finds {found.expected:.1f}"
     )
+    if results.untouched:
+        copies = counted(results.untouched, "released file")
+        return (
+            f"VERDICT: real images are in this release. {copies} ha"
+            f"{'s' if results.untouched == 1 else 've'} the pixels of a real one; {said}."
+        )
     if found.interval[0] > found.expected / found.files:
         return f"VERDICT: people are found in this release. {said}."
     if links := _above_a_coin(results):
@@ -56,7 +63,7 @@ def explained(results: ReleaseResults) -> Iterator[str]:
         yield f"{attack.attacker}: {attack.scenario}"
         whole = _reading(attack.with_originals, results)
         yield f"  with the originals among the real files: {whole}"
-        if attack.others is not None:
+        if attack.others is not None and (attack.others.patients or FEW) >= FEW:
             yield (
                 "  with other images of the patients alone: "
                 f"precision@1 {number(attack.others.precision_at_1, 3)} "
@@ -81,12 +88,18 @@ def attack_table(results: ReleaseResults) -> Table:
                 f"{_percent(low)}–{_percent(high)}",
                 f"{a.found.expected:.1f}",
                 *_aucs(a.with_originals),
-                number(a.others.precision_at_1 if a.others else None, 3),
-                *_aucs(a.others),
+                *_of_others(a.others),
                 in_words(a.learnt.figures["auc"] if a.learnt else None),
             ]
         )
     return header, rows
+
+
+def _of_others(found: Reading | None) -> list[str]:
+    """First guess and AUCs of an adversary who holds other images of the patients."""
+    if found is not None and found.patients is not None and found.patients < FEW:
+        return [f"of {counted(found.patients, 'patient')}: too few", "–", "–"]
+    return [number(found.precision_at_1 if found else None, 3), *_aucs(found)]
 
 
 def _aucs(found: Reading | None) -> list[str]:
@@ -131,6 +144,11 @@ def _blind(results: ReleaseResults) -> str:
 
 def _meaning(results: ReleaseResults) -> str:
     best = results.strongest.found
+    if results.untouched:
+        return (
+            "whoever holds such a real image knows at once whose the file is. Do not hand this "
+            "release on; make it again, and `anonymize verify` it"
+        )
     if best.interval[0] > best.expected / best.files:
         much = "most" if best.share >= MOST else "some"
         return (
@@ -163,6 +181,12 @@ def _warnings(results: ReleaseResults) -> Iterator[str]:
         if reasons:
             why = "; ".join(f"{count} × {reason}" for reason, count in reasons.items())
             yield f"not read: {counted(sum(reasons.values()), f'{kind} file')} ({why})"
+    if results.unlisted:
+        yield (
+            f"warning: the manifest does not name {counted(results.unlisted, 'file')} of the "
+            "release, which were attacked, too, as far as they can be read; `anonymize verify` "
+            "finds them"
+        )
     if results.without_real:
         yield (
             f"not counted: {counted(results.without_real, 'released file')} whose original, or "

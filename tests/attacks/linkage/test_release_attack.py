@@ -21,7 +21,7 @@ from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
 from attacks.linkage.release_verdict import judged_release
 from attacks.measuring.metrics import Owners
-from attacks.reporting.verdict import verdict
+from attacks.reporting.verdict import attack_table, verdict
 
 pytestmark = pytest.mark.whole
 
@@ -165,6 +165,16 @@ def test_many_readings_of_a_coin_are_no_link(found, p, links):
 
     attacks = (attack(p, 0.5), *[attack(0.5, 0.5)] * 4)
     assert ("this release links" in verdict(altered(whole, attacks=attacks))) == links
+
+
+@pytest.mark.parametrize(("patients", "said"), [(2, "of 2 patients: too few"), (3, "1.000")])
+def test_figures_of_two_people_are_not_said(found, patients, said):
+    results = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
+    several = altered(results.attacks[0].others, patients=patients, precision_at_1=1.0)
+    results = altered(results, attacks=(altered(results.attacks[0], others=several),))
+    header, (row,) = attack_table(results)
+    assert row[header.index("others: P@1")] == said
+    assert (row[header.index("others: AUC")] == "–") == (patients < 3)
 
 
 def test_all_files_of_few_people_are_not_cleared(found):

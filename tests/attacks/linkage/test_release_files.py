@@ -1,6 +1,7 @@
 """`attacks release`: which files are attacked, what released them, and which are refused."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from files_attacked import ask, by_attacker, found_in, write_noise
 from identities import image_set
 from overlapping import read_table
+from PIL import Image
 from pydicom import Dataset as DicomDataset
 from pydicom.dataset import FileMetaDataset
 from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
@@ -15,7 +17,10 @@ from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
 from anonymize.anonymizer import load
 from anonymize.data.image_files import resize
 from anonymize.errors import UsageError
+from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.pipeline import apply
+from attacks.linkage.album import unlisted
 from attacks.linkage.released_by import method_of
 
 pytestmark = pytest.mark.whole
@@ -40,6 +45,42 @@ def test_what_cannot_be_read_is_counted_and_named(a_release, tmp_path):
     unread = {(line["folder"], line["file"]) for line in read_table(out / "unread.csv")}
     assert unread == {("released", "5.png"), ("real", "3.png")}
     assert found_in(out)["released"] == 8
+
+
+def test_files_beside_the_manifest_are_attacked_too(a_release, tmp_path):
+    """A real film that slipped in, under any name; junk that may be an image is counted."""
+    folder, released = a_release[0], tmp_path / "out"
+    shutil.copytree(folder / "out", released)
+    (released / "labels").mkdir()
+    for name in ("stray.png", "deep/.hidden.png", "labels/odd.png"):
+        shutil.copy(folder / "real" / "04.png", released / name)
+    (released / "junk.dcm").write_bytes(b"\0" * 999)
+    (released / "notes.txt").write_text("no image")
+    private = ("--private", folder / "out-private")
+    result = ask(a_release, folder / "real", released, *private, "--out", tmp_path / "attack")
+    assert "VERDICT: real images are in this release. 3 released files have" in result.stdout
+    assert "the manifest does not name 4 files of the release" in result.stdout
+    assert "not read: 1 released file" in result.stdout
+    assert "not counted" not in result.stdout
+    found = found_in(tmp_path / "attack")
+    assert (found["released"], found["untouched"], found["unlisted"]) == (34, 3, 4)
+    assert by_attacker(found)["identical"] == 3
+    lines = read_table(tmp_path / "attack" / "found.csv")
+    stray = {r["released"]: r for r in lines if r["attacker"] == "identical"}["stray.png"]
+    assert (stray["original"], stray["found"]) == ("04.png", "1")
+
+
+def test_masks_of_a_release_are_no_images(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "masks").mkdir()
+    write_noise(tmp_path / "in" / "a.png", 0)
+    Image.new("L", (40, 40), 255).save(tmp_path / "masks" / "a_mask.png")
+    moved = ReleaseOptions(labels=LabelOptions((tmp_path / "masks",)))
+    apply(tmp_path / "in", tmp_path / "out", load("random-warp:mu=0.05"), moved)
+    assert [path.name for path in (tmp_path / "out" / "labels").rglob("*.png")] == ["a_mask.png"]
+    assert unlisted(tmp_path / "out") == []
+    write_noise(tmp_path / "out" / "labels" / "b.png", 1)
+    assert [path.name for path in unlisted(tmp_path / "out")] == ["b.png"]
 
 
 @pytest.mark.parametrize(
