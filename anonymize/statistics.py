@@ -26,7 +26,8 @@ from scipy.stats import t
 
 from anonymize.auc import CHUNK, plain_auc, structural_components, weighted_auc
 
-FORMULA = "2026-11-25"  # the day since which scores give these figures and intervals
+FORMULA = "2026-11-27"  # the day since which scores give these figures and intervals
+AS_BEFORE = {"2026-11-25": 200}  # up to so many patients they gave the same since that day
 RESAMPLINGS = 1000
 BEARERS = 3  # patients with a finding, and without: fewer do not say how sure its AUC is
 FURTHEST = np.log(16)  # log odds by which a draw differs: one without an exception is not certain

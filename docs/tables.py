@@ -39,7 +39,7 @@ from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
 
-from anonymize.statistics import FORMULA
+from anonymize.statistics import AS_BEFORE, FORMULA
 from attacks.evaluation.checks.check_record import NAME as OWN_TESTS
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
@@ -47,7 +47,7 @@ from attacks.reporting.pictures.paper_figures import figure_2
 from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.readings import matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
-from attacks.results import Attack, Check, Made, Method
+from attacks.results import Attack, Check, Method, Results
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {
@@ -77,6 +77,7 @@ FURTHER = {
 }
 FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
 COIN = "coin"
+OLDER = "an older program's"
 FLOORS = {
     "findings": "true findings alone",
     "task": "what a classifier reads in real images",
@@ -165,17 +166,19 @@ def _to_be_made_again(why: list[str]) -> str:
 def _reproduced() -> str:
     """What the committed evaluations are of, beside today's program."""
     rows = (
-        (key, "; ".join(late(key)) or "the same", *_age(results(key).made))
+        (key, "; ".join(late(key)) or "the same", *_age(results(key)))
         for key in reproduced.evaluations()
     )
     header = ("evaluation", "options, beside those of its command today", "made", "intervals")
     return markdown(header, rows)
 
 
-def _age(made: Made | None) -> tuple[str, str]:
+def _age(own: Results) -> tuple[str, str]:
     """The day, and whether today's program makes intervals of scores as that one did."""
-    today = made is not None and made.intervals == FORMULA
-    return "–" if made is None else made.date[:10], "today's" if today else "an older program's"
+    if (made := own.made) is None:
+        return "–", OLDER
+    as_before = own.source.patients <= AS_BEFORE.get(made.intervals or "", 0)
+    return made.date[:10], "today's" if made.intervals == FORMULA or as_before else OLDER
 
 
 def _checks(titles: Mapping[str, str]) -> str:

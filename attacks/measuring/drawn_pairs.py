@@ -34,7 +34,7 @@ from attacks.measuring.metrics import (
     slices,
 )
 
-MANY = 200  # patients
+MANY = 1000  # patients
 EXACT = 1 << 21  # scores of a matrix
 BLOCK = 1 << 22  # numbers held at a time
 
