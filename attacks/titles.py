@@ -1,11 +1,18 @@
-"""A short unique name for each of several methods: the options in which it differs from its kin."""
+"""A short unique name for each of several methods: what makes it what it is, and the options in
+which it differs from its kin."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Named = tuple[str, Mapping[str, Any]]  # a method's name and options
 REAL = "identity"
-ALWAYS = ("unit", "mu", "rms", "controls", "b", "epsilon")
+# Options that are said wherever they are more than this: with them a method has one name in all
+# evaluations.
+ALWAYS: Mapping[str, Any] = {
+    **dict.fromkeys(("unit", "mu", "rms", "controls", "b", "epsilon", "k", "g", "band")),
+    "m": 1,
+    **dict.fromkeys(("read", "warp", "own", "samples"), 0),
+}
 SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
 
 
@@ -44,12 +51,16 @@ def _title(methods: Sequence[Named], index: int) -> str:
         key: value
         for key, value in options.items()
         if value is not None
-        and (key in ALWAYS or len(options) == 1 or any(other.get(key) != value for other in kin))
+        and (_always(key, value) or len(options) == 1 or any(o.get(key) != value for o in kin))
     }
     text = ", ".join(f"{SYMBOLS.get(k, k)}={_plain(v)}" for k, v in shown.items())
     twins = [i for i, other in enumerate(methods) if other == methods[index]]
     number = f" #{twins.index(index) + 1}" if len(twins) > 1 else ""
     return f"{name} {text}".strip() + number
+
+
+def _always(key: str, value: Any) -> bool:
+    return key in ALWAYS and value != ALWAYS[key]
 
 
 def _plain(value: Any) -> str:

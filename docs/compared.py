@@ -167,21 +167,9 @@ def measured_sets() -> list[tuple[str, Method, Method | None]]:
     and how with a larger classifier, if it was."""
     measured = (TOLD_LARGER, WHOLE_LARGER, LARGER)
     larger = {_kind(m): m for key in measured for m in results(key).methods}
-    whole = [(title, m) for title, m in results(WHOLE).titled if m.sets]
-    titled = [*results(SETS).titled, *whole, *_all_bent(TOLD), *_of_bands()]
+    sets = [(t, m) for key in (WHOLE, TOLD, BANDS) for t, m in results(key).titled if m.sets]
+    titled = [*results(SETS).titled, *sets]
     return [(title, method, larger.get(_kind(method))) for title, method in titled]
-
-
-def _all_bent(key: str) -> list[tuple[str, Method]]:
-    """An evaluation whose titles need not say that all its mosaics are bent."""
-    return [(f"{t}, warp={m.options['warp']:g}", m) for t, m in results(key).titled if m.sets]
-
-
-def _of_bands() -> list[tuple[str, Method]]:
-    """The evaluation of one band at a time, whose titles need not say what its mosaics share."""
-    said = "{name} read={read:g}, g={g}, m={m}, warp={warp:g}, band={band}"
-    bands = [m for m in results(BANDS).methods if m.sets]
-    return [(said.format(name=m.name, **m.options), m) for m in bands]
 
 
 def together(key: str = WHOLE) -> str:

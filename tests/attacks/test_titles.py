@@ -1,5 +1,7 @@
 """What methods are called."""
 
+import pytest
+
 from attacks.titles import titles, told_apart
 
 WARP = ("prichexy-net", {"mu": 0.04, "size": 64})
@@ -25,6 +27,22 @@ def test_twins_are_called_by_what_their_trainings_differ_in():
 def test_options_of_one_name_keep_that_of_their_section():
     both = [{"adversarial": {"rate": n}, "reconstruction": {"rate": n}} for n in (1, 2)]
     assert named(*both)[1] == "prichexy-net μ=0.04, adversarial.rate=2, reconstruction.rate=2"
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        (
+            {"g": 4, "m": 16, "warp": 0.1, "read": 1, "seed": 0},
+            "mosaic g=4, m=16, warp=0.1, read=1",
+        ),
+        ({"g": 4, "m": 16, "warp": 0.0, "read": 0, "band": None}, "mosaic g=4, m=16"),
+        ({"k": 5, "by": "labels"}, "mosaic k=5"),
+        ({"b": 8, "epsilon": 0.1, "m": 1}, "mosaic b=8, ε=0.1"),
+    ],
+)
+def test_what_a_method_is_stands_in_its_name_though_nothing_else_is_beside_it(options, title):
+    assert titles([("mosaic", options)]) == [title]
 
 
 def test_twins_of_equal_trainings_are_numbered():

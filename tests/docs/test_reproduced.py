@@ -120,6 +120,18 @@ def test_no_option_names_a_folder(tmp_path):
     assert "root" not in pinned(found)["data"]
 
 
+def test_a_name_is_of_one_model():
+    """In all evaluations of the same images; what was trained is known by its weights."""
+    models: dict[tuple, set] = {}
+    for key in reproduced.evaluations():
+        own = tables.results(key)
+        images = (own.source.name, own.source.size, own.source.images)
+        for title, method in own.titled:
+            made = method.fingerprint or frozenset(method.options.items())
+            models.setdefault((*images, title), set()).add(made)
+    assert [name for name, made in models.items() if len(made) > 1] == []
+
+
 @pytest.mark.parametrize("key", reproduced.evaluations())
 def test_what_is_committed_is_what_its_command_gives(key):
     if tables.results(key).version == 1:
