@@ -8,6 +8,7 @@ from functools import cache
 from reproduced import RESULTS
 
 from attacks.check.known_answers import Answer, table
+from attacks.evaluation.checks.check_record import committed
 from attacks.registry import every_level
 from attacks.reporting.tables import markdown
 
@@ -64,7 +65,9 @@ def checked() -> str:
         (c.key, *(_outcome(found.get((c.key, case)), c.key in tested) for case in cases))
         for c in every_level()
     ]
-    return markdown(("attacker", *cases), rows)
+    first, last = (f(o["made"] for o in outcomes) for f in (min, max))
+    days = f"Run from {first} to {last}, each attacker with the program of its day.\n"
+    return f"{markdown(('attacker', *cases), rows)}\n{days}"
 
 
 def pass_their_tests(attackers: Iterable[str]) -> bool | None:
@@ -80,7 +83,7 @@ def pass_their_tests(attackers: Iterable[str]) -> bool | None:
 
 @cache
 def _outcomes() -> list[dict]:
-    return json.loads((RESULTS / "attackers" / "check.json").read_text(encoding="utf-8"))
+    return committed()
 
 
 def _outcome(outcome: dict | None, tested: bool) -> str:

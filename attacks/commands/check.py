@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -77,7 +78,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     from anonymize.configuration import load_options
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
-    from attacks.evaluation.checks.check_record import remember
+    from attacks.evaluation.checks.check_record import examined_by, remember
     from attacks.registry import choose, every_level
 
     if known_answers:
@@ -102,9 +103,17 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
             for outcome in examination.of(attacker):
                 outcomes[key].append(outcome)
                 click.echo(_line(outcome), err=as_json)
-    if not changes:
-        remember({key: faults(found) for key, found in outcomes.items()})
-    _tell([outcome for found in outcomes.values() for outcome in found], as_json=as_json)
+            if not changes:  # one by one: all of them take hours
+                remember({key: faults(outcomes[key])})
+    made = {"made": datetime.now(UTC).date().isoformat()}
+    _tell(
+        [
+            asdict(outcome) | made | {"by": examined_by(key)}
+            for key, found in outcomes.items()
+            for outcome in found
+        ],
+        as_json=as_json,
+    )
     if changes:
         click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
     if failed := sorted(key for key, found in outcomes.items() if faults(found)):
@@ -112,10 +121,10 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
         raise Failure(f"failed: {', '.join(failed)}; {so}", 1)
 
 
-def _tell(every: list[Outcome], *, as_json: bool) -> None:
+def _tell(every: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([asdict(outcome) for outcome in every], indent=2))
-    counted: Counter[str] = Counter(outcome.status for outcome in every)
+        click.echo(json.dumps(every, indent=2))
+    counted: Counter[str] = Counter(outcome["status"] for outcome in every)
     states = ("passed", "failed", "not applicable")
     click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
 

@@ -2,6 +2,8 @@
 
 It is kept beside the image caches. What it says of an attacker holds for the program that it was
 tested with: a fingerprint goes with it, and after any change the attacker counts as not tested.
+Of attackers that were not tested here, `outcomes.json`, which comes with the program, says what
+they came to with it or with an earlier one.
 """
 
 import json
@@ -9,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from anonymize import whole_file
 from anonymize.data.cache import cache_directory
@@ -20,6 +23,7 @@ from attacks.registry import GROUP, choose
 from attacks.results import Check, name_of
 
 FILE = "attacks-check.json"
+COMMITTED = "outcomes.json"
 NAME = "attackers pass their own tests"
 
 
@@ -42,6 +46,23 @@ def known_faults() -> dict[str, list[str]]:
         return {}
 
 
+def committed() -> list[dict[str, Any]]:
+    """The outcomes that come with the program: those of `attacks check --json`."""
+    text = (files("attacks.check") / COMMITTED).read_text(encoding="utf-8")
+    return list(json.loads(text))
+
+
+def earlier(attackers: Iterable[str]) -> dict[str, tuple[str, list[str]]]:
+    """Of those attackers that were tested before the program came here: the day, and what was wrong
+    in words."""
+    wanted, found = {*attackers}, dict[str, tuple[str, list[str]]]()
+    for one in committed():
+        if one["attacker"] in wanted:
+            _, faults = found.setdefault(one["attacker"], (one["made"], []))
+            faults += [f"{one['case']}: {one['why']}"] * (one["status"] == "failed")
+    return found
+
+
 def tested(attackers: Iterable[str]) -> Check | None:
     """What is known of the attackers of an evaluation, by key; None without any."""
     known, attackers = known_faults(), list(attackers)
@@ -49,6 +70,7 @@ def tested(attackers: Iterable[str]) -> Check | None:
     unknown = [key for key in attackers if key not in known]
     if not attackers:
         return None
+    before = earlier(unknown)
     said = []
     if failed:
         said.append(f"Failed their own tests: {', '.join(failed)}. Believe no figure of theirs.")
@@ -57,12 +79,22 @@ def tested(attackers: Iterable[str]) -> Check | None:
             f"Not tested with this version of the program: {', '.join(unknown)}. "
             "`attacks check` does it."
         )
+    if before:
+        said.append(_said_before(before, [key for key in unknown if key not in before]))
     message = " ".join(said) or "Every attacker passed `attacks check`."
     untested = bool(unknown) and not failed
     passed = not failed and not untested
     return Check(
         name=NAME, passed=passed, message=message, informative=untested, tested=not untested
     )
+
+
+def _said_before(found: Mapping[str, tuple[str, list[str]]], never: Iterable[str]) -> str:
+    oldest = min(day for day, _ in found.values())
+    wrong = [f"{key} ({'; '.join(faults)})" for key, (_, faults) in found.items() if faults]
+    passed = f"all but {', '.join(wrong)}" if wrong else "all of them"
+    others = f"; {', '.join(never)} never took part" if (never := [*never]) else ""
+    return f"With earlier versions, of {oldest} or later, {passed} passed{others}."
 
 
 @cache

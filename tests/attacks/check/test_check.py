@@ -24,7 +24,7 @@ from attacks.check.run import Examination, Outcome, faults, names_dealt_out
 from attacks.cli import main
 from attacks.evaluation.checks import check_record as record
 from attacks.knowledge.levels import Level
-from attacks.registry import choose
+from attacks.registry import choose, every_level
 
 OF_SETS = {case.name for case in CASES if case.made_for}
 DATA = {"size": 48, "patients": 40, "images": 160, "workers": 1}
@@ -266,6 +266,7 @@ def test_the_command_and_what_it_leaves(options, tmp_path, monkeypatch):
     result = ask(main, "check", "--attackers", "pixels", "--device", "cpu", "--json", *small)
     found = json.loads(result.stdout)
     assert {o["attacker"] for o in found} == {"pixels"}
+    assert {o["by"] for o in found} == {record.examined_by("pixels")}
     assert "not kept for evaluations" in result.stderr
 
 
@@ -288,6 +289,14 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
     both = record.tested(["features", "contrastive"]).message
     assert "features (noise: it leaks)" in both
     assert "Not tested with this version of the program: contrastive." in both
+    assert "With earlier versions, of 2026-11-" in both
+    assert "all but contrastive (smooth warp: it stays 0.032 below its 0.868" in both
     assert record.tested([]) is None
     monkeypatch.setattr(record, "examined_by", lambda attacker: "changed")
-    assert "pixels" in record.tested(["pixels"]).message
+    assert "all of them passed" in record.tested(["pixels"]).message
+
+
+def test_what_comes_with_the_program_is_of_every_attacker():
+    """Each that there is now, at each level; the outcome of one that is gone is gone, too."""
+    assert {o["attacker"] for o in record.committed()} == {c.key for c in every_level()}
+    assert [*record.earlier(["pixels", "no such attacker"])] == ["pixels"]
