@@ -33,7 +33,7 @@ from attacks.measuring.classification import (
     measure_reading,
 )
 from attacks.measuring.comparisons import equivalence, paired_runs
-from attacks.measuring.estimates import LabelAuc
+from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.statistics import Measured, estimate_classification, mean_over_runs, summary
 from attacks.results import REAL, Classification, Utility
 from attacks.training.learning import Learning
@@ -67,6 +67,7 @@ class UtilityRunner:
             runs = self._control(rows, target.title, every)
             empty = Classification(auc=LabelAuc(mean=None))
             made["pool_only"] = self._classification("retrained", runs) if runs else empty
+            return Utility(**made, over_pool=_less(found["retrained"], runs))
         return Utility(**made)
 
     def frozen(self, target: Target) -> Runs:
@@ -216,6 +217,13 @@ class UtilityRunner:
         if TOLD in runs[0] and not np.isnan(runs[0][TOLD].mean.value):
             found["told_difference"] = summary(_paired(runs, real, TOLD))
         return found
+
+
+def _less(runs: Runs, others: Runs) -> Estimate | None:
+    """How much more is read after some trainings than after others; None where it has no AUC."""
+    if not others or any(np.isnan(one[0][ALL].mean.value) for one in (runs, others)):
+        return None
+    return summary(_paired(runs, others, ALL))
 
 
 def _paired(runs: Runs, real: Runs, of: str) -> list[Measured]:

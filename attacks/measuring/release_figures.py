@@ -35,6 +35,9 @@ class Utility(Record):
     frozen: Classification | None = None
     retrained: Classification | None = None
     pool_only: Classification | None = None
+    over_pool: Estimate | None = Field(
+        None, description="retrained less pool_only, of the same seeds and draws; null: no pool"
+    )
     readable: bool | None = Field(
         None,
         description="on real images frozen and retrained agree, and read more than chance; null: "

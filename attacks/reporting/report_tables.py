@@ -7,6 +7,7 @@ from attacks.reporting.tables import (
     KINDS,
     Table,
     in_words,
+    not_worse,
     number,
     readable_in_words,
     signed,
@@ -43,6 +44,7 @@ def utility_table(results: Results) -> Table:
     columns: dict[str, Callable[[Classification, Utility], str]] = {
         "AUC": lambda c, u: in_words(c.auc),
         "− real images": lambda c, u: signed(c.difference),
+        "no worse by δ": lambda c, u: not_worse(c.margin),
         "of findings told": lambda c, u: in_words(c.told),
         "of findings held back": lambda c, u: in_words(c.held_back),
         "tested on released": lambda c, u: in_words(c.on_released),

@@ -13,6 +13,7 @@ from attacks.measuring.estimates import (
     Estimate,
     GroupRate,
     LabelAuc,
+    NotWorse,
 )
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
@@ -53,6 +54,15 @@ def compared(found: Difference) -> str:
     p = found.p_holm
     sure = "" if p is None else ", p < 0.001" if p < LEAST else f", p {p:.2g}"
     return signed(found.difference) + sure
+
+
+def not_worse(found: NotWorse | None) -> str:
+    """Whether it is shown that a utility loses less than δ, and that it differs by less."""
+    if found is None:
+        return "–"
+    p = f"p < {LEAST}" if found.p < LEAST else f"p {found.p:.2g}"
+    said = "within ±" if found.equivalent else "loses less than "
+    return f"{said}{found.margin:g}, {p}" if found.not_worse else f"{found.margin:g} not shown"
 
 
 def number(value: float | None, digits: int) -> str:

@@ -159,15 +159,19 @@ def release_beats_its_pool(results: Results) -> Check | None:
         retrained, control = (method.utility.mean(k) for k in ("retrained", "pool_only"))
         if control is None or retrained is None:
             worse.append(f"{title} (one is undefined)")
+        elif (sure := method.utility.over_pool) is not None and sure.ci95 is not None:
+            if sure.ci95[0] <= 0:
+                more = f"{sure.mean:+.3f}, 95 % {sure.ci95[0]:+.3f} to {sure.ci95[1]:+.3f}"
+                worse.append(f"{title} ({retrained:.3f}, pool alone {control:.3f}; {more})")
         elif retrained <= control:
             worse.append(f"{title} ({retrained:.3f}, pool alone {control:.3f})")
     return judged(
         "the release tells more than the images it draws from",
         found,
         worse,
-        good="every retrained classifier surpasses one of the method's pool alone.",
-        bad="no better than a classifier of the method's pool, without any release: {}. Its "
-        "utility is that of images of others.",
+        good="every retrained classifier surpasses one of the method's pool alone, for sure.",
+        bad="not shown to be better than a classifier of the method's pool, without any release: "
+        "{}. Its utility is that of images of others.",
     )
 
 

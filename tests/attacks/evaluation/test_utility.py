@@ -203,6 +203,8 @@ def test_the_pool_alone_is_measured_beside_its_release(few, data, bench, real):
     control = found.pool_only
     assert len(control.auc.runs) == REPEATS
     assert control.difference.mean == pytest.approx(control.auc.mean - real.retrained.auc.mean)
+    more = np.subtract(found.retrained.auc.runs, control.auc.runs)
+    assert found.over_pool.runs == pytest.approx(more)
     # Of its pool only what is no test image was learnt from, and nothing of the release.
     assert control.auc.runs == pytest.approx(learnt_from(whole[:40], few, data), abs=1e-6)
     last = bench.shown.states[-1]
@@ -213,11 +215,13 @@ def test_the_pool_of_all_training_images_is_worth_what_real_images_are(data, ben
     found = bench(OneOfTheOthers(data, data.table.part("train")))
     assert found.pool_only.auc == real.retrained.auc
     assert found.pool_only.difference.mean == 0
+    assert found.over_pool.mean == pytest.approx(found.retrained.difference.mean)
 
 
 def test_a_pool_without_training_images_has_no_control_and_says_so(data, bench):
     found = bench(OneOfTheOthers(data, data.table.part("test")))
     assert found.pool_only.auc.mean is None
+    assert found.over_pool is None
     assert bench.shown.said[-1] == (
         "one-of-the-others: too few training images in its pool for a control, 2 needed"
     )

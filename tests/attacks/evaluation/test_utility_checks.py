@@ -4,7 +4,7 @@ import re
 
 import pytest
 from sound_results import broken
-from test_results import classification, made_up, method
+from test_results import classification, estimate, made_up, method
 
 from attacks.evaluation.checks import checks, utility_checks
 from attacks.evaluation.checks.utility_checks import (
@@ -60,6 +60,15 @@ def test_too_few_labels_to_hold_back_are_said(labels):
     assert not check.passed
     assert check.informative
     assert check.message.count("\n") == 0
+
+
+@pytest.mark.parametrize(("half", "passed"), [(0.009, True), (0.011, False)])
+def test_a_pool_is_beaten_where_the_whole_interval_says_so(half, passed):
+    more = estimate(0.01, half=half)
+    both = Utility(retrained=classification(0.81), pool_only=classification(0.80), over_pool=more)
+    found = utility_checks.release_beats_its_pool(broken(utility=both))
+    assert found.passed == passed
+    assert passed or "(0.810, pool alone 0.800; +0.010, 95 % -0.001 to +0.021)" in found.message
 
 
 def test_a_pool_without_a_control_is_not_beaten():

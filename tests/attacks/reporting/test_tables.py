@@ -8,7 +8,14 @@ from changing import altered
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
 from attacks.evaluation.evaluate import Evaluation
-from attacks.measuring.estimates import Breakdown, Difference, Estimate, Floor, GroupRate
+from attacks.measuring.estimates import (
+    Breakdown,
+    Difference,
+    Estimate,
+    Floor,
+    GroupRate,
+    NotWorse,
+)
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
@@ -22,6 +29,7 @@ from attacks.reporting.tables import (
     false_match_rate,
     in_words,
     markdown,
+    not_worse,
     table,
 )
 from attacks.results import Attack, Method, Results, Source, Utility
@@ -32,6 +40,22 @@ def test_figures_in_words():
     assert in_words(estimate(0.5)) == "0.500 (0.470–0.530)"
     assert in_words(Estimate(mean=0.5, sd=0, runs=(0.5,))) == "0.500"
     assert in_words(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (None, "–"),
+        (NotWorse(margin=0.05, not_worse=True, equivalent=True, p=1e-9), "within ±0.05, p < 0.001"),
+        (
+            NotWorse(margin=0.05, not_worse=True, equivalent=False, p=0.02),
+            "loses less than 0.05, p 0.02",
+        ),
+        (NotWorse(margin=0.05, not_worse=False, equivalent=False, p=0.2), "0.05 not shown"),
+    ],
+)
+def test_no_worse_in_words(found, said):
+    assert not_worse(found) == said
 
 
 def test_markdown_table():
