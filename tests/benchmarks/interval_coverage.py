@@ -19,23 +19,29 @@ from anonymize.statistics import Measured, draw_patients, measure_classification
 from attacks.attackers.combination import over_sets
 from attacks.measuring.comparisons import paired_runs
 from attacks.measuring.drawn_pairs import DrawnPairs
+from attacks.measuring.estimates import MISSED
 from attacks.measuring.metrics import Covariates, Owners
 from attacks.measuring.statistics import mean_over_runs
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
-REPETITIONS = {11: 1000, 54: 1000, 600: 1500}
+REPETITIONS = {11: 1000, 54: 1000, 600: 1000}
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
-VARIANCE = PATIENT**2 + 2 * STRANGER**2 + 4 * IMAGE**2 + 2  # of a genuine less an impostor score
+# Of a genuine score, and of an impostor's; and of the one less the other.
+GENUINE, IMPOSTOR = PATIENT**2 + 2 * IMAGE**2 + 1, 2 * (STRANGER**2 + IMAGE**2) + 1
+VARIANCE = GENUINE + IMPOSTOR
 ABOVE, LESS, RUNS = 2.0, 0.5, 3  # mean genuine score; by how much another method's is lower
+RATE = 0.01  # of false matches
 HIGH = 0.98  # AUC of a strong attacker on real images
 FIGURES = {
     "auc": "pair AUC",
     "high": f"pair AUC near {HIGH}",
     "auc_patient": "AUC, one pair a patient",
+    "error_rate": "equal error rate",
+    "missed": "false non-matches at 1 % false matches",
     "runs": "pair AUC, mean over 3 runs",
     "difference": "difference of two methods",
     "matched": "pair AUC, matched impostors",
@@ -84,10 +90,10 @@ class World:
 
     def run(self, above: float, weights: np.ndarray) -> tuple[dict[str, Measured], float]:
         """Figures of one run of a method whose genuine scores lie ``above`` the others on average,
-        and the AUC that very many patients would give in this run."""
+        and how far they lie above in this run."""
         scores, above = self.scores(above)
         pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
-        return pairs.figures(weights), auc_of(above, VARIANCE)
+        return pairs.figures(weights), above
 
     def matched(self, above: float, weights: np.ndarray) -> tuple[Measured, float] | None:
         """The AUC of matched pairs, on which findings have no bearing; None if none is alike."""
@@ -156,6 +162,16 @@ class World:
         return [self._rng.standard_normal(shape) for shape in shapes]
 
 
+def error_rate_of(above: float) -> float:
+    """Where as many genuine scores are rejected as impostors' are accepted."""
+    return float(norm.cdf(-above / (np.sqrt(GENUINE) + np.sqrt(IMPOSTOR))))
+
+
+def missed_of(above: float, rate: float) -> float:
+    """Genuine scores that are rejected where ``rate`` of the impostors' are accepted."""
+    return float(norm.cdf((norm.isf(rate) * np.sqrt(IMPOSTOR) - above) / np.sqrt(GENUINE)))
+
+
 def auc_of(above: float, variance: float) -> float:
     """P(genuine > impostor) of normal scores whose difference has this variance."""
     return float(norm.cdf(above / np.sqrt(variance)))
@@ -185,15 +201,18 @@ def auc_of_sets(above: float, sizes: tuple[float, int]) -> float:
 def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str, Measured, float]]:
     """Name, figure and truth of everything that has an interval."""
     runs = [world.run(ABOVE, weights) for _ in range(RUNS)]
-    (first, true), aucs = runs[0], [figures["auc"] for figures, _ in runs]
+    (first, lies), aucs = runs[0], [figures["auc"] for figures, _ in runs]
+    true = auc_of(lies, VARIANCE)
     yield "auc", first["auc"], true
+    yield "error_rate", first["equal_error_rate"], error_rate_of(lies)
+    yield "missed", first[f"{MISSED}|{RATE:g}"], missed_of(lies, RATE)
     yield "auc_patient", first["auc_patient"], true
-    strong, true_of_strong = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
-    yield "high", strong["auc"], true_of_strong
+    strong, lies = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
+    yield "high", strong["auc"], auc_of(lies, VARIANCE)
     of_seeds = auc_of(ABOVE, VARIANCE + SEED**2)
     yield "runs", mean_over_runs(aucs), of_seeds
-    other, less = world.run(ABOVE - LESS, weights)
-    yield "difference", paired_runs(aucs[:1], [other["auc"]])[0], true - less
+    other, lies = world.run(ABOVE - LESS, weights)
+    yield "difference", paired_runs(aucs[:1], [other["auc"]])[0], true - auc_of(lies, VARIANCE)
     alike = [world.matched(ABOVE, weights) for _ in range(RUNS)]
     lower = world.matched(ABOVE - LESS, weights)
     if lower is not None and None not in alike:

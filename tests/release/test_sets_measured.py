@@ -67,13 +67,27 @@ def test_the_highest_figures_against_matched_impostors_are_said(case):
     assert found.measured.model_dump() == {
         **{"source": "covid19", "size": 64, "images": 200, "patients": 90, "attackers": 2},
         **{"matched": True, "auc": [0.612, 0.562, 0.662], "first_guess": [0.3, 0.25, 0.35]},
+        "first_guess_coin": None,
     }
+    assert b"first_guess_coin" not in (case.base / "out/certificate.json").read_bytes()
     said = (case.base / "out/certificate.md").read_text()
     assert "AUC against people alike in what is known of them, where 0.5 is chance: 0.612" in said
     assert "squares of 64 pixels, and not of 32; the highest of 2 attackers" in said
     assert "is no part of this page" not in said
     assert checked(case.base / "out").exit_code == 0
     assert released(case, RESULTS).exit_code == 0  # goes on, and nothing is left to do
+
+
+def test_what_a_coin_guesses_stands_beside(case):
+    results = copy.deepcopy(RESULTS)
+    for attack_on_it in results["methods"][2]["privacy"].values():
+        attack_on_it["matched"]["estimates"]["precision_at_1_coin"] = {"mean": 0.03379}
+    released(case, results)
+    found = certificate.read((case.base / "out/certificate.json").read_bytes())
+    assert found.measured.first_guess_coin == 0.034
+    said = (case.base / "out/certificate.md").read_text()
+    assert "right: 0.3 (0.25 to 0.35) of 1; a coin's: 0.034." in said
+    assert checked(case.base / "out").exit_code == 0
 
 
 def test_of_several_lots_the_highest_counts(case):
@@ -125,6 +139,7 @@ def test_figures_of_anything_else_are_refused(case, results, model, words):
         {"source": "Anna Zlatarov"},
         {"note": 1},
         {"attackers": 0},
+        {"first_guess_coin": 0.0338},
     ],
     ids=str,
 )

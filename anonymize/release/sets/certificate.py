@@ -61,13 +61,15 @@ class Measured(BaseModel):
     )
     auc: Figure
     first_guess: Figure
+    first_guess_coin: float | None = Field(None, ge=0, le=1, description="what a coin would reach")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         for mean, low, high in (self.auc, self.first_guess):
             if not 0 <= low <= mean <= high <= 1:
                 raise ValueError("a figure beside its interval")
-        if any(round(v, DIGITS) != v for v in (*self.auc, *self.first_guess)):
+        figures = (*self.auc, *self.first_guess, self.first_guess_coin or 0.0)
+        if any(round(value, DIGITS) != value for value in figures):
             raise ValueError("more digits than a release writes")
         if not SOURCE.fullmatch(self.source):
             raise ValueError("a data set of another form")
@@ -158,8 +160,11 @@ class Certificate(BaseModel):
     def written(self) -> bytes:
         """The one form in which it is written."""
         told = self.model_dump()
-        if self.measured is None:  # as releases were before there was such a thing
+        # As releases were before there was such a thing.
+        if self.measured is None:
             del told["measured"]
+        elif self.measured.first_guess_coin is None:
+            del told["measured"]["first_guess_coin"]
         return (json.dumps(told, indent=2) + "\n").encode()
 
 

@@ -31,9 +31,9 @@ def read(path: Path, model: Anonymizer) -> Measured:
         matched = all(attack.get("matched") for _, attack in attacks)
         read = [attack["matched"] if matched else attack for _, attack in attacks]
         linked = max((figures["auc"] for figures in read), key=lambda auc: auc["mean"])
-        first = max(
-            (figures["estimates"]["precision_at_1"] for figures in read), key=lambda e: e["mean"]
-        )
+        of_guesses = [figures["estimates"] for figures in read]
+        guessed = max(of_guesses, key=lambda estimates: estimates["precision_at_1"]["mean"])
+        first, coin = (guessed.get(name) for name in ("precision_at_1", "precision_at_1_coin"))
         return Measured(
             source=source["name"],
             size=size,
@@ -43,6 +43,7 @@ def read(path: Path, model: Anonymizer) -> Measured:
             matched=matched,
             auc=[round(value, DIGITS) for value in (linked["mean"], *linked["ci95"])],
             first_guess=[round(value, DIGITS) for value in (first["mean"], *first["ci95"])],
+            first_guess_coin=round(coin["mean"], DIGITS) if coin else None,
         )
     except UsageError:
         raise

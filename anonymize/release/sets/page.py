@@ -61,6 +61,7 @@ def _measured(c: Certificate) -> list[str]:
         return []
     impostors = "people alike in what is known of them" if m.matched else "anybody else"
     of_both = ["{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess)]
+    coin = "" if m.first_guess_coin is None else f"; a coin's: {m.first_guess_coin:g}"
     other = "" if m.size == c.size else f", and not of {c.size}"
     return [
         "## What attackers reached",
@@ -70,7 +71,7 @@ def _measured(c: Certificate) -> list[str]:
         f"{counted(m.attackers, 'attacker')}, with 95 % intervals.",
         "",
         f"- AUC against {impostors}, where 0.5 is chance: {of_both[0]}.",
-        f"- First guesses at anybody who is in an output, right: {of_both[1]} of 1.",
+        f"- First guesses at anybody who is in an output, right: {of_both[1]} of 1{coin}.",
         "",
     ]
 

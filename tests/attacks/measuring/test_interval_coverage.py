@@ -32,6 +32,21 @@ def test_the_truth_of_a_world_is_that_of_very_many_patients(bench):
     away = []
     for _ in range(12):
         world = bench.World(54, rng)
-        figures, true = world.run(bench.ABOVE, np.ones((1, len(world.codes))))
-        away.append(figures["auc_patient"].value - true)
-    assert abs(np.mean(away)) < 4 * np.std(away) / np.sqrt(len(away))
+        figures, above = world.run(bench.ABOVE, np.ones((1, len(world.codes))))
+        true = bench.auc_of(above, bench.VARIANCE), bench.error_rate_of(above)
+        away.append(
+            [figures[n].value for n in ("auc_patient", "equal_error_rate")] - np.array(true)
+        )
+    assert (abs(np.mean(away, axis=0)) < 4 * np.std(away, axis=0) / np.sqrt(len(away))).all()
+
+
+def test_error_rates_of_normal_scores_are_those_of_very_many(bench):
+    """A second derivation: of half a million drawn scores of each kind."""
+    rng = np.random.default_rng(0)
+    genuine = 2 + np.sqrt(bench.GENUINE) * rng.standard_normal(500_000)
+    impostor = np.sqrt(bench.IMPOSTOR) * rng.standard_normal(500_000)
+    threshold = np.quantile(impostor, 0.99)
+    assert bench.missed_of(2, 0.01) == pytest.approx((genuine < threshold).mean(), abs=3e-3)
+    equal = 2 * np.sqrt(bench.IMPOSTOR) / (np.sqrt(bench.GENUINE) + np.sqrt(bench.IMPOSTOR))
+    assert bench.error_rate_of(2) == pytest.approx((genuine < equal).mean(), abs=3e-3)
+    assert bench.error_rate_of(2) == pytest.approx((impostor > equal).mean(), abs=3e-3)
