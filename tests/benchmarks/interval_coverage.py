@@ -8,8 +8,11 @@ of sets, which are drawn 20,000 times. Writes docs/results/coverage.json.
 """
 
 import json
+import os
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,7 @@ OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
 REPETITIONS = {11: 1000, 54: 1000, 600: 1000}
+PARTS = 20  # in which worlds of one size are made, each with a seed of its own
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
@@ -252,8 +256,30 @@ def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: i
     }
 
 
+def together(parts: list[dict]) -> dict:
+    """Several of :func:`coverage` of as many patients as one; widths are medians of theirs."""
+    names = parts[0]["coverage"]
+    worlds = {name: [p["worlds"].get(name, 0) for p in parts] for name in names}
+    held = {name: [p["coverage"].get(name, 0.0) for p in parts] for name in names}
+    return {
+        "patients": parts[0]["patients"],
+        "repetitions": sum(p["repetitions"] for p in parts),
+        "coverage": {n: float(np.average(held[n], weights=worlds[n])) for n in names},
+        "worlds": {n: sum(worlds[n]) for n in names},
+        "width": {
+            n: float(np.median([p["width"][n] for p in parts if n in p["width"]])) for n in names
+        },
+    }
+
+
 def main() -> None:
-    worlds = [coverage(patients, many) for patients, many in REPETITIONS.items()]
+    seeds = range(PARTS)
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        made = {
+            patients: [pool.submit(coverage, patients, many // PARTS, seed=seed) for seed in seeds]
+            for patients, many in REPETITIONS.items()
+        }
+        worlds = [together([part.result() for part in parts]) for parts in made.values()]
     OUT.write_text(json.dumps({"figures": FIGURES, "worlds": worlds}, indent=2) + "\n")
 
 

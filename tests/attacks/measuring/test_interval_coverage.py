@@ -26,6 +26,20 @@ def test_intervals_cover_what_they_say(bench, patients):
         assert 0.93 - spread < share < min(0.97 + spread, 1.01), name
 
 
+def test_parts_come_together_by_their_worlds(bench):
+    """A second derivation: how many worlds each figure held in, summed."""
+    parts = [bench.coverage(11, many, resamplings=30, seed=many) for many in (2, 5)]
+    found = bench.together(parts)
+    for name in parts[0]["coverage"]:
+        worlds = [part["worlds"].get(name, 0) for part in parts]
+        held = sum(
+            round(p["coverage"].get(name, 0) * n) for p, n in zip(parts, worlds, strict=True)
+        )
+        assert found["coverage"][name] == pytest.approx(held / sum(worlds))
+        assert found["worlds"][name] == sum(worlds)
+    assert found["repetitions"] == 7
+
+
 def test_the_truth_of_a_world_is_that_of_very_many_patients(bench):
     """Mean of the measured AUC over worlds of 54 patients: no further off than chance explains."""
     rng = np.random.default_rng(0)
