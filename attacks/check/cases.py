@@ -105,7 +105,7 @@ CASES: tuple[Case, ...] = (
     Case("noise", lambda data: Noise(seed=1), "chance", "pixels"),
     Case("patients permuted", _identity, "chance", "patients", relabelled=True),
     *_of_sets("mosaics", "mosaic:g=2,m=2,seed=1", "jigsaw", "patchwise"),
-    *_of_sets("means", "k-same:k=2,seed=1", "unmixing"),
+    *_of_sets("means", "k-same:k=2,seed=1", "unmixing", "learned-inverse", "sets"),
     *_of_sets("codes", "utility-code:codes=6,donors=3,per=image,seed=1", "codes"),
     *_of_sets("labels", "k-same:k=2,read=1,seed=1", "labels", asks=""),
     Case("marks", partial(watermarked, seed=1), "links", made_for=("bit-planes",)),
