@@ -10,6 +10,14 @@ from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
 from attacks.reporting.tables import compared, in_words, not_worse, number, training_in_words
 from attacks.results import SETS, Attack, Method, name_of
 
+COIN = "coin"
+FLOORS = {
+    "findings": "true findings alone",
+    "task": "what a classifier reads in real images",
+    "soft-biometrics": "age, sex and view, read from real images",
+    "metadata": "true age, sex, view and follow-up number",
+    COIN: "a coin",
+}
 CONTROL = "control"  # what a method has to surpass, whatever its title
 
 
@@ -146,4 +154,3 @@ READ = (
     CALIBRATED,
     TRAINED,
 )
-FEW = (*STRONGEST, LESS_REAL, PUBLISHED, UNTRAINED, RETRAINED)

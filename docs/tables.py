@@ -16,7 +16,19 @@ from pathlib import Path
 
 import reproduced
 import rooms
-from cells import CELLS, COMPARED, CONTROL, FEW, GUESSED, LINKED, OPERATING, READ, STRONGEST, share
+from cells import (
+    CELLS,
+    COIN,
+    COMPARED,
+    CONTROL,
+    FLOORS,
+    GUESSED,
+    LINKED,
+    OPERATING,
+    READ,
+    STRONGEST,
+    share,
+)
 from compared import (
     BANDS,
     DRAWN,
@@ -35,6 +47,7 @@ from compared import (
     very_films,
 )
 from frontier import frontier
+from headline import headline
 from measured import checked, cost, coverage, known_answers, pass_their_tests
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
@@ -75,26 +88,13 @@ FURTHER = {
     "sets_covid19": "COVID-19, sets",
     "sets_chestxray14": "ChestX-ray14, sets",
 }
-FIRST = ("children", "covid19")  # the most patients; and the largest images, of adults
-COIN = "coin"
 OLDER = "an older program's"
-FLOORS = {
-    "findings": "true findings alone",
-    "task": "what a classifier reads in real images",
-    "soft-biometrics": "age, sex and view, read from real images",
-    "metadata": "true age, sex, view and follow-up number",
-    COIN: "a coin",
-}
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),
     *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
     *FLOORS,
 )
 OPERATED = {"real images", "prichexy-net μ=0.01", "dp-pix b=8, ε=0.1", COIN}
-SHOWN_FIRST = (
-    *("real images", "prichexy-net μ=0.01", CONTROL, "dp-pix b=8, ε=0.1"),
-    *FLOORS,
-)
 PICTURES: dict[str, tuple[str, Callable[..., None]]] = {
     "tradeoff.png": ("children", tradeoff),
     "figure2.png": ("phantom", figure_2),
@@ -116,7 +116,7 @@ def made() -> dict[Path, str]:
     return {
         **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
         RESULTS / "summary.md": _summary(SUMMARY, COMPARED, SHOWN),
-        RESULTS / "headline.md": _summary(FIRST, FEW, SHOWN_FIRST, whole=False),
+        RESULTS / "headline.md": headline(),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
@@ -219,12 +219,9 @@ def _counts(keys: Iterable[str]) -> str:
     return markdown(("releases", *(SUMMARY[key] for key in keys)), rows)
 
 
-def _summary(
-    keys: Iterable[str], named: Iterable[str], shown: Iterable[str], *, whole: bool = True
-) -> str:
+def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) -> str:
     """Each set's releases, the floors of its real images, and what a classifier reads: the cells
-    of these names, of the releases with these titles and the floors of these names. ``whole``:
-    with what was repeated."""
+    of these names, of the releases with these titles and the floors of these names."""
     keys, named, shown = list(keys), list(named), set(shown)
     header = ["images (test part)", "released as", *named]
     rows = [row for key in keys for row in _set_rows(key, named, shown)]
@@ -236,7 +233,7 @@ def _summary(
             f"{matched_like(own.matched_by)}.",
             matched_pairs(own),
             trained,
-            *(repeats if whole else ()),
+            *repeats,
         )
         said.append(f"{SUMMARY[key]}: {' '.join(about)}")
     if again := [SUMMARY[key] for key in keys if late(key)]:

@@ -1,0 +1,81 @@
+"""The README's table: PriCheXy-Net, trained, beside what it has to surpass."""
+
+from collections.abc import Callable
+
+from cells import CONTROL, FLOORS, RETRAINED, several, utility
+from compared import MINIATURE
+from reproduced import results
+
+from attacks.measuring.estimates import Estimate, Generators
+from attacks.reporting import readings
+from attacks.reporting.readings import ALL, MATCHED, NAMES
+from attacks.reporting.tables import in_words, text
+from attacks.results import REAL, Method
+from baselines.dp_pix import DPPix
+
+KIND = {"verification_weight": 10, "border": "replicate"}  # of the generators of the table
+STRONGEST = "ensemble"
+COLUMNS = {  # attacker, and the kind of impostors
+    f"strongest, image by image ↓, {NAMES[MATCHED]}": (STRONGEST, MATCHED),
+    f"the same, {NAMES[ALL]}": (STRONGEST, ALL),
+    f"published attacker, goes on learning ↓, {NAMES[MATCHED]}": ("verification", MATCHED),
+    f"no training ↓, {NAMES[MATCHED]}": ("training-free", MATCHED),
+}
+
+
+def headline() -> str:
+    """A release a row, several generators as one, and the floors."""
+    own = results(MINIATURE)
+    titled = dict(own.titled)
+    game = next(g for g in own.generators if g.options.items() >= KIND.items())
+    played = [m for m in own.methods if m.options.items() >= KIND.items()]
+    differences = played[0].privacy[STRONGEST].differences
+    control = titled[next(d.to for d in differences if d.role == CONTROL)]
+    real = next(m for m in own.methods if m.name == REAL)
+    noise = next(
+        m for m in results("children").methods if m.name == DPPix.name and m.options["b"] == 8
+    )
+    rest = sum(m.converged is True for m in played)
+    title = (
+        f"{game.name} μ={game.options['mu']:g}, {len(played)} generators, {rest} at rest after "
+        f"{played[0].steps:,} steps"
+    )
+    noise_title = f"{noise.name} b=8, ε={noise.options['epsilon']:g}"
+    taught = several(m.utility.retrained.auc.mean for m in played)
+    rows = [
+        ["real images", "–", *_linked(_of(real)), utility(real, "retrained")],
+        [title, _moved(played), *_linked(_of_all(game)), taught],
+        [
+            f"{control.name} that moves as far (control)",
+            _moved([control]),
+            *_linked(_of(control)),
+            utility(control, "retrained"),
+        ],
+        [noise_title, "–", *_linked(_of(noise)), utility(noise, "retrained")],
+    ]
+    for floor in own.floors:
+        if floor.auc is not None and floor.name in FLOORS:
+            both = [in_words(found, digits=2) for found in (floor.matched, floor.auc)]
+            rows.append([f"*floor: {FLOORS[floor.name]}*", "–", *both, "–", "–", "–"])
+    header = ["released as", "moved by (px, RMS)", *COLUMNS, RETRAINED]
+    images = f"{own.source.images} images of {own.source.patients} patients, {own.source.size} px."
+    matched = readings.matched_pairs(own)
+    return text((header, rows), [f"{images} {matched}", readings.meaning(own)])
+
+
+def _linked(figure: Callable[[str, str], Estimate | None]) -> list[str]:
+    return [in_words(figure(*asked), digits=2) for asked in COLUMNS.values()]
+
+
+def _of(method: Method) -> Callable[[str, str], Estimate | None]:
+    return lambda attacker, reading: readings.auc(method.privacy[attacker], reading)
+
+
+def _of_all(generators: Generators) -> Callable[[str, str], Estimate | None]:
+    kinds = {MATCHED: generators.matched, ALL: generators.auc}
+    return lambda attacker, reading: kinds[reading][attacker]
+
+
+def _moved(methods: list[Method]) -> str:
+    found = (m.image.displacement_px.rms for m in methods if m.image.displacement_px)
+    return several(rms for rms in found if rms is not None)
