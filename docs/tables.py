@@ -228,13 +228,7 @@ def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) ->
     said = [meaning(results(keys[0]), "alike in what is said of each set")]
     for key in keys:
         own = results(key)
-        trained, *repeats = trainings(own)
-        about = (
-            f"{matched_like(own.matched_by)}.",
-            matched_pairs(own),
-            trained,
-            *repeats,
-        )
+        about = f"{matched_like(own.matched_by)}.", matched_pairs(own), *trainings(own)
         said.append(f"{SUMMARY[key]}: {' '.join(about)}")
     if again := [SUMMARY[key] for key in keys if late(key)]:
         said.append(

@@ -2,6 +2,7 @@
 
 import copy
 
+import headline
 import pytest
 import reproduced
 import tables
@@ -157,10 +158,9 @@ def test_what_is_late_says_so(monkeypatch):
     assert "To be made again" in tables._summary(tables.SUMMARY, tables.COMPARED, tables.SHOWN)
 
 
-@pytest.mark.parametrize("shown", [tables.SHOWN, tables.SHOWN_FIRST])
 @pytest.mark.parametrize("key", tables.SUMMARY)
-def test_the_summary_has_real_images_their_control_and_floors(key, shown):
-    named = list(tables.CELLS)
+def test_the_summary_has_real_images_their_control_and_floors(key):
+    named, shown = list(tables.CELLS), tables.SHOWN
     rows = list(tables._set_rows(key, named, set(shown)))
     floors = [f"*floor: {tables.FLOORS[name]}*" for name in shown if name in tables.FLOORS]
     methods = set(shown) - set(tables.FLOORS) - {tables.CONTROL}
@@ -170,3 +170,20 @@ def test_the_summary_has_real_images_their_control_and_floors(key, shown):
     controls = [row[1] for row in rows if row[1].endswith("(control)")]
     assert controls == ["random-warp that moves as far (control)"]
     assert {len(row) for row in rows} == {2 + len(named)}
+
+
+def test_the_headline_is_of_generators_beside_their_control_and_floors():
+    first, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in headline.headline().splitlines()
+        if line.startswith("|") and "---" not in line
+    ]
+    assert first[0] == "released as"
+    names = [row[0] for row in rows]
+    assert names[0] == "real images"
+    assert names[1].startswith("prichexy-net μ=0.04, 3 generators, ")
+    assert names[2] == "random-warp that moves as far (control)"
+    moved = [float(row[1].split()[0]) for row in rows[1:3]]
+    assert moved[1] == pytest.approx(moved[0], rel=0.1)
+    assert [name for name in names if name.startswith("*floor: ")] == names[4:]
+    assert {len(row) for row in rows} == {len(first)}
