@@ -9,7 +9,7 @@ from attacks.evaluation.policies.demands import Verdict
 from attacks.evaluation.policies.policy import read_policy
 from attacks.evaluation.policies.verdict import judged
 from attacks.reporting.policy_tables import verdict_table
-from attacks.reporting.tables import markdown
+from attacks.reporting.tables import markdown, training_in_words
 
 POLICIES = ("public", "controlled", "internal")
 WORDS = {"fail": "fail", "cannot be certified": "open", "pass": "pass"}
@@ -18,12 +18,16 @@ EXAMPLE = "sets", "mosaic g=4", "controlled"  # evaluation, beginning of a metho
 
 def verdicts(titles: Mapping[str, str]) -> str:
     """Every method of some evaluations under every policy: the outcome, and of how many lines."""
-    header = ["images", "released as", *(read_policy(name).title for name in POLICIES)]
+    policies = [read_policy(name) for name in POLICIES]
+    header = ["images", "released as", *(policy.title for policy in policies), "generator trained"]
     rows = []
     for key, images in titles.items():
-        found = [judged(results(key), read_policy(name)) for name in POLICIES]
+        methods = dict(results(key).titled)
+        found = [judged(results(key), policy) for policy in policies]
         for of_one in zip(*found, strict=True):
-            rows.append([images, of_one[0].method, *map(_in_short, of_one)])
+            title = of_one[0].method
+            trained = training_in_words(methods[title])
+            rows.append([images, title, *map(_in_short, of_one), trained])
             images = ""
     return markdown(header, rows)
 
