@@ -7,7 +7,8 @@ they came to with it or with an earlier one.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -52,25 +53,36 @@ def committed() -> list[dict[str, Any]]:
     return list(json.loads(text))
 
 
-def earlier(attackers: Iterable[str]) -> dict[str, tuple[str, list[str]]]:
-    """Of those attackers that were tested before the program came here: the day, and what was wrong
-    in words."""
-    wanted, found = {*attackers}, dict[str, tuple[str, list[str]]]()
+@dataclass(frozen=True)
+class Shipped:
+    """What one attacker came to before the program came here: the day, the fingerprint of the
+    program ("" of one that did not say), and what was wrong in words."""
+
+    made: str
+    by: str
+    faults: list[str]
+
+
+def shipped(attackers: Iterable[str]) -> dict[str, Shipped]:
+    """Of those of these attackers that were tested."""
+    wanted, found = {*attackers}, dict[str, Shipped]()
     for one in committed():
-        if one["attacker"] in wanted:
-            _, faults = found.setdefault(one["attacker"], (one["made"], []))
-            faults += [f"{one['case']}: {one['why']}"] * (one["status"] == "failed")
+        if (key := one["attacker"]) in wanted:
+            own = found.setdefault(key, Shipped(one["made"], one.get("by", ""), []))
+            own.faults.extend([f"{one['case']}: {one['why']}"] * (one["status"] == "failed"))
     return found
 
 
 def tested(attackers: Iterable[str]) -> Check | None:
     """What is known of the attackers of an evaluation, by key; None without any."""
     known, attackers = known_faults(), list(attackers)
+    before = shipped(key for key in attackers if key not in known)
+    same = {key for key, found in before.items() if found.by == examined_by(key)}
+    known |= {key: before.pop(key).faults for key in same}
     failed = [f"{key} ({'; '.join(known[key])})" for key in attackers if known.get(key)]
     unknown = [key for key in attackers if key not in known]
     if not attackers:
         return None
-    before = earlier(unknown)
     said = []
     if failed:
         said.append(f"Failed their own tests: {', '.join(failed)}. Believe no figure of theirs.")
@@ -89,11 +101,11 @@ def tested(attackers: Iterable[str]) -> Check | None:
     )
 
 
-def _said_before(found: Mapping[str, tuple[str, list[str]]], never: Iterable[str]) -> str:
-    oldest = min(day for day, _ in found.values())
-    wrong = [f"{key} ({'; '.join(faults)})" for key, (_, faults) in found.items() if faults]
+def _said_before(found: Mapping[str, Shipped], never: Sequence[str]) -> str:
+    oldest = min(own.made for own in found.values())
+    wrong = [f"{key} ({'; '.join(own.faults)})" for key, own in found.items() if own.faults]
     passed = f"all but {', '.join(wrong)}" if wrong else "all of them"
-    others = f"; {', '.join(never)} never took part" if (never := [*never]) else ""
+    others = f"; {', '.join(never)} never took part" if never else ""
     return f"With earlier versions, of {oldest} or later, {passed} passed{others}."
 
 

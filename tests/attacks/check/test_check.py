@@ -299,4 +299,17 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
 def test_what_comes_with_the_program_is_of_every_attacker():
     """Each that there is now, at each level; the outcome of one that is gone is gone, too."""
     assert {o["attacker"] for o in record.committed()} == {c.key for c in every_level()}
-    assert [*record.earlier(["pixels", "no such attacker"])] == ["pixels"]
+    assert [*record.shipped(["pixels", "no such attacker"])] == ["pixels"]
+
+
+def test_what_comes_with_the_very_program_is_as_if_tested_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    rows = [{"attacker": "pixels", "case": "noise", "status": "passed", "made": "2026-11-27"}]
+    rows += [rows[0] | {"case": "identity", "status": "failed", "why": "it is blind"}]
+    monkeypatch.setattr(record, "committed", lambda: rows)
+    assert not record.tested(["pixels"]).tested
+    for row in rows:
+        row["by"] = record.examined_by("pixels")
+    found = record.tested(["pixels"])
+    assert (found.tested, found.passed) == (True, False)
+    assert "pixels (identity: it is blind)" in found.message
