@@ -304,7 +304,8 @@ def test_what_comes_with_the_program_is_of_every_attacker():
 
 def test_what_comes_with_the_very_program_is_as_if_tested_here(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    rows = [{"attacker": "pixels", "case": "noise", "status": "passed", "made": "2026-11-27"}]
+    row = {"attacker": "pixels", "case": "noise", "status": "passed", "why": ""}
+    rows = [row | {"made": "2026-11-27"}]
     rows += [rows[0] | {"case": "identity", "status": "failed", "why": "it is blind"}]
     monkeypatch.setattr(record, "committed", lambda: rows)
     assert not record.tested(["pixels"]).tested
