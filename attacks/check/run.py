@@ -26,7 +26,7 @@ from attacks.evaluation.reference import Reference
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View
-from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.metrics import Contributors, Owners, pair_auc
 from attacks.measuring.statistics import measure_identification
 from attacks.registry import Chosen, choose
 from attacks.training.learning import Learning
@@ -116,7 +116,7 @@ class Examination:
         auc, interval = _auc([combine(alone, probes, gallery)], probes, gallery)
         if case.aim != "chance":
             return auc, interval, 0.5
-        drawn = names_dealt_out(alone, combine, probes, seed=self.options.seed)
+        drawn = names_dealt_out(alone, combine, probes, gallery, seed=self.options.seed)
         return auc, _around(auc, drawn), float(np.mean(drawn))
 
     def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
@@ -200,18 +200,36 @@ def _around(auc: float, draws: np.ndarray) -> Interval:
 
 
 def names_dealt_out(
-    scores: np.ndarray, combine: Combine, owners: Owners, *, seed: int
+    scores: np.ndarray, combine: Combine, probes: Owners, gallery: Owners, *, seed: int
 ) -> np.ndarray:
-    """(DEALT,) AUCs of the same scores (N, N) with the patients' names dealt out at random.
+    """(DEALT,) AUCs of the same scores (P, G) with the patients' names dealt out at random, those
+    of whoever went into an image, too.
 
     Of means over all pairs of two sets of images these do not lie around 0.5: among the images of
     one set, a sum of products is skewed, and its median lies below its mean.
     """
     rng, found = np.random.default_rng(seed), []
+    images, first = np.unique(np.r_[probes.image, gallery.image], return_index=True)
+    whose = np.r_[probes.patient, gallery.patient][first]
     for _ in range(DEALT):
-        other = replace(owners, patient=rng.permutation(owners.patient))
-        found.append(pair_auc(combine(scores, other, other), other, other))
+        dealt = rng.permutation(whose)
+        asked, known = (_renamed(owners, images, dealt) for owners in (probes, gallery))
+        found.append(pair_auc(combine(scores, asked, known), asked, known))
     return np.array(found)
+
+
+def _renamed(owners: Owners, images: np.ndarray, whose: np.ndarray) -> Owners:
+    """With the patient ``whose`` of each of the ``images``, which are all there are, ascending."""
+    patient = whose[np.searchsorted(images, owners.image)]
+    if (made_of := owners.contributors) is None:
+        return replace(owners, patient=patient)
+    there = np.searchsorted(images, np.maximum(made_of.image, images[0]))
+    named, unknown = (
+        np.where(old >= 0, whose[there], -1) for old in (made_of.patient, made_of.unknown)
+    )
+    return replace(
+        owners, patient=patient, contributors=Contributors(made_of.image, named, unknown)
+    )
 
 
 def _fault(

@@ -24,6 +24,7 @@ from attacks.check.run import Examination, Outcome, faults, names_dealt_out
 from attacks.cli import main
 from attacks.evaluation.checks import check_record as record
 from attacks.knowledge.levels import Level
+from attacks.measuring.metrics import Contributors, pair_auc
 from attacks.registry import choose, every_level
 
 OF_SETS = {case.name for case in CASES if case.made_for}
@@ -143,10 +144,26 @@ def test_chance_of_sets_is_where_names_dealt_out_put_it():
     x = rng.normal(size=(96, 1)).astype(np.float32)
     x /= np.abs(x)
     who = owners_of(np.repeat(np.arange(24), 4))
-    alone = names_dealt_out(x @ x.T, lambda s, p, g: s, who, seed=0)
-    sets = names_dealt_out(x @ x.T, over_sets, who, seed=0)
+    alone = names_dealt_out(x @ x.T, lambda s, p, g: s, who, who, seed=0)
+    sets = names_dealt_out(x @ x.T, over_sets, who, who, seed=0)
     assert abs(alone.mean() - 0.5) < 0.02
     assert sets.mean() < 0.45
+
+
+def test_names_of_who_went_into_an_output_are_dealt_out_too():
+    """Where they stayed, every deal gave the AUC of the true names: a spread of next to nothing."""
+    image = np.arange(40)
+    made_of = np.stack([image, (image + 7) % 40], axis=1)
+    patient = image // 2
+    both = Contributors(made_of, patient[made_of], np.full_like(made_of, -1))
+    gallery = owners_of(patient)
+    outputs = replace(gallery, contributors=both)
+    real = np.eye(20)[patient] @ np.eye(20)[patient].T
+    scores = real[made_of[:, 0]] + real[made_of[:, 1]]  # of each contributor alike
+    assert pair_auc(scores, outputs, gallery) == 1
+    dealt = names_dealt_out(scores, lambda s, p, g: s, outputs, gallery, seed=0)
+    assert abs(dealt.mean() - 0.5) < 0.02
+    assert dealt.std() > 0.01
 
 
 def test_a_release_of_sets_is_for_those_who_are_made_for_it(examination):
