@@ -45,7 +45,7 @@ SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
 WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
-BANDS = "sets_bands"
+BANDS, COARSE = "sets_bands", "sets_coarse"  # one band alone
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -167,8 +167,8 @@ def measured_sets() -> list[tuple[str, Method, Method | None]]:
     and how with a larger classifier, if it was."""
     measured = (TOLD_LARGER, WHOLE_LARGER, LARGER)
     larger = {_kind(m): m for key in measured for m in results(key).methods}
-    sets = [(t, m) for key in (WHOLE, TOLD, BANDS) for t, m in results(key).titled if m.sets]
-    titled = [*results(SETS).titled, *sets]
+    further = (one for key in (WHOLE, TOLD, BANDS, COARSE) for one in results(key).titled)
+    titled = [*results(SETS).titled, *((title, m) for title, m in further if m.sets)]
     return [(title, method, larger.get(_kind(method))) for title, method in titled]
 
 

@@ -31,6 +31,7 @@ from cells import (
 )
 from compared import (
     BANDS,
+    COARSE,
     DRAWN,
     GAMES,
     LARGER,
@@ -79,6 +80,7 @@ FURTHER = {
     TOLD: "…, labels read",
     TOLD_LARGER: "…, ResNet-18, labels read",
     BANDS: "…, one band",
+    COARSE: "…, coarse, 4 × 4",
     "sets_before_after": "…, the very films",
     "codes": "Children, codes",
     "dials": "…, dials",
