@@ -26,6 +26,7 @@ from anonymize.options import DataOptions
 from anonymize.release.labels import collect
 from anonymize.release.places import MANIFEST
 from anonymize.release.records import manifests
+from anonymize.release.records.tables import MAP
 from attacks.attackers.format import facts
 from attacks.linkage.any_file import is_candidate, load_any
 from attacks.linkage.embeddings import Report, silent
@@ -138,45 +139,60 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
     return replace(table, load=load_any)
 
 
-def unlisted(folder: Path) -> list[Path]:
+def is_release(folder: Path) -> bool:
+    """Whether `anonymize apply` wrote it: it has a manifest, sound or not, or its private folder
+    lies beside it."""
+    beside = folder.resolve().with_name(f"{folder.resolve().name}-private")
+    return os.path.lexists(folder / MANIFEST) or (beside / MAP).is_file()
+
+
+def unlisted(folder: Path) -> list[Path] | None:
     """Files of a release that may be images, hidden ones too, and that its manifest does not name:
-    somebody put them there. None in any other folder."""
-    images, labels = _named(folder)
-    return _pictures(folder, but={*images, *labels}, hidden=True) if images else []
+    somebody put them there. None: nobody knows, for it has no manifest that can be read."""
+    named = _named(folder)
+    if named is None:
+        return None
+    return _pictures(folder, but={*named, *_labels(folder, named)}, hidden=True)
 
 
 def _below(folder: Path) -> list[Path]:
     """The files of a release, by its manifest, also those that are gone, and what it does not name;
     of any other folder all that may be images, and those below it, hidden ones left out."""
-    images, _ = _named(folder)
-    return [*images, *unlisted(folder)] if images else _pictures(folder)
+    if (named := _named(folder)) is not None:
+        return [*named, *(unlisted(folder) or ())]
+    return _pictures(folder, hidden=is_release(folder))
 
 
-def _named(folder: Path) -> tuple[list[Path], list[Path]]:
-    """What the tables of a release name, images and labels; nothing where it is none."""
-    if not (folder / MANIFEST).is_file():
-        return [], []
+def _named(folder: Path) -> list[Path] | None:
+    """The images that the manifest of a release names; None where it cannot be read, or names
+    none."""
     try:
         with (folder / MANIFEST).open("rb") as stream:
-            outputs = [row.output for row in manifests.images(stream)]
-        labels = []
-        if (table := folder / LABELS).is_file():
-            with table.open("rb") as stream:
-                labels = [row.output for row in manifests.labels(stream, {*outputs})]
+            rows = manifests.images(stream, counted=lambda first, number: None)
+            return [folder / row.output for row in rows] or None
     except (OSError, manifests.ManifestError):
-        return [], []  # somebody else's table
-    return [folder / name for name in outputs], [folder / name for name in labels]
+        return None
+
+
+def _labels(folder: Path, images: Sequence[Path]) -> list[Path]:
+    """The labels that a release names; none where their table cannot be read."""
+    outputs = {path.relative_to(folder).as_posix() for path in images}
+    try:
+        with (folder / LABELS).open("rb") as stream:
+            return [folder / row.output for row in manifests.labels(stream, outputs)]
+    except (OSError, manifests.ManifestError):
+        return []
 
 
 def _pictures(folder: Path, but: Container[Path] = (), *, hidden: bool = False) -> list[Path]:
-    """What may be an image below a folder, in order of its name."""
+    """What may be an image below a folder, in order of its name; links that lead to no file are
+    counted, as files that cannot be read."""
     return sorted(
         path
         for path in folder.rglob("*")
         if path not in but
         and (hidden or not any(p.startswith(".") for p in path.relative_to(folder).parts))
-        and path.is_file()
-        and is_candidate(path)
+        and (is_candidate(path) if path.is_file() else path.is_symlink())
     )
 
 

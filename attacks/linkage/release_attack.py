@@ -19,7 +19,7 @@ from attacks.linkage.whose import Whose
 from attacks.measuring.comparisons import p_above
 from attacks.measuring.matching import PREFIX, measure_matched, split_matched
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, slices
-from attacks.measuring.statistics import estimate_identification
+from attacks.measuring.statistics import estimate_identification, measure_identification
 from attacks.registry import choose
 
 FLOORS = (Format.name, Identical.name)
@@ -64,7 +64,7 @@ def attack_files(
     found, not_tried = [], {}
     level = 1 - (1 - LEVEL) / len(attackers)  # Bonferroni: the strongest is picked among them
     trial = _Trial(subject, level, options)
-    for name in attackers:
+    for name in dict.fromkeys(attackers):
         learnt = None
         if name in FLOORS:
             if reason := _impossible(subject):
@@ -95,7 +95,11 @@ class _Trial:
         hits = _hits(scores, columns, *owners)
         chosen, known = choose(name), (subject.original >= 0).any()
         whole = self._reading(matcher, owners)
-        assert whole is not None  # somebody's file is there
+        if whole is None:
+            raise UsageError(
+                "REAL and RELEASED hold no two files of one person, or none of different ones: "
+                "give real files of two patients or more"
+            )
         attack = FileAttack(
             attacker=name,
             knowledge=chosen.knowledge,
@@ -124,15 +128,23 @@ class _Trial:
     def _reading(self, matcher: Matcher, owners: tuple[Owners, Owners]) -> Reading | None:
         probes, gallery = pictures(self.subject.released), pictures(self.subject.real)
         drawn = {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+        few = len(probes) * len(gallery) <= MAX_SCORES
+        scores = None
+        if few and (foreign := self.subject.foreign) is not None:
+            scores = matcher.scores(probes, gallery)[~foreign]
+            owners = owners[0][~foreign], owners[1]
         try:
-            figures = matcher.measure(probes, gallery, owners, **drawn)
+            figures = (
+                matcher.measure(probes, gallery, owners, **drawn)
+                if scores is None
+                else measure_identification(scores, owners[0], owners[1], **drawn)
+            )
         except ValueError:  # no genuine pairs, or nothing but them
             return None
         figures.pop("auc_error", None)  # of streamed figures
-        if self.subject.matched_by and len(probes) * len(gallery) <= MAX_SCORES:
-            asked, known = owners
-            scores = matcher.scores(probes, gallery)
-            figures |= measure_matched(scores, asked, known, **drawn)
+        if self.subject.matched_by and few:
+            scores = matcher.scores(probes, gallery) if scores is None else scores
+            figures |= measure_matched(scores, owners[0], owners[1], **drawn)
         estimates, matched = split_matched(estimate_identification([figures]))
         chances = _chances(*owners)
         return Reading.of(

@@ -72,7 +72,12 @@ class ReleaseResults(Record):
     real: int
     without_real: int = Field(description="released files of which no real one is there")
     untouched: int = Field(0, description="released files with the pixels of a real one")
-    unlisted: int = Field(0, description="released files that the manifest does not name")
+    unlisted: int | None = Field(
+        0, description="released files that the manifest does not name; null: it cannot be read"
+    )
+    foreign: int = Field(
+        0, description="of these, read and attributed to nobody; they count in no figure"
+    )
     originals_known: bool = Field(description="it is known which real file each was made from")
     made_of: int = Field(1, description="real files that went into a released one, at most")
     unread: Unread

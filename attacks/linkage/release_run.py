@@ -8,13 +8,13 @@ from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
-from attacks.linkage.album import Album, open_both, unlisted
+from attacks.linkage.album import Album, is_release, open_both, unlisted
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.named import refuse_no_release
 from attacks.linkage.release_attack import Nearest, attack_files
 from attacks.linkage.release_results import ReleaseResults, Unread
-from attacks.linkage.whose import Whose, whose, with_headers, with_patients
+from attacks.linkage.whose import Whose, whose, with_headers, with_patients, without_foreign
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,11 @@ class Case:
         return cls(real, released, private or (beside if beside.is_dir() else None), patients)
 
     @property
-    def unlisted(self) -> int:
-        """How many files of the release its manifest does not name."""
-        return len(unlisted(self.released))
+    def unlisted(self) -> int | None:
+        """How many files of the release its manifest does not name; None where a release has none
+        that can be read."""
+        found = unlisted(self.released)
+        return (None if is_release(self.released) else 0) if found is None else len(found)
 
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
         """The images, and whom they show. Raises UsageError: nothing to read, or nothing known."""
@@ -57,7 +59,9 @@ class Case:
                 raise UsageError(
                     "--patients lists no file of REAL or RELEASED; its paths are below these"
                 )
-        return whose(released, real, self.private)
+        beside = unlisted(self.released) or ()
+        names = [path.relative_to(self.released).as_posix() for path in beside]
+        return without_foreign(whose(released, real, self.private), names)
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ def attack_release(
         real=len(real) + len(real.table.skipped),
         without_real=int((hits != hits).sum()),
         untouched=subject.untouched,
+        foreign=0 if subject.foreign is None else int(subject.foreign.sum()),
         originals_known=bool((subject.original >= 0).any()),
         made_of=1 if subject.made_of is None else subject.made_of.shape[1],
         unread=Unread(released=_reasons(released), real=_reasons(real)),

@@ -40,6 +40,8 @@ class Whose:
         made_of: int64 (P, C), rows of all real images that went into each; −1 where there are
             fewer. None: of one each.
         untouched: how many released files have the pixels of a real one.
+        foreign: bool (P,), released files that the manifest does not name, and nobody says of whom
+            they are; they count in no figure. None: there are none.
     """
 
     released: Album
@@ -47,6 +49,7 @@ class Whose:
     original: np.ndarray
     made_of: np.ndarray | None = None
     untouched: int = 0
+    foreign: np.ndarray | None = None
 
     @cached_property
     def matched_by(self) -> tuple[str, ...]:
@@ -155,11 +158,21 @@ def whose(released: Album, real: Album, private: Path | None) -> Whose:
             "the folder of the files that were released, unchanged, as REAL"
         )
     if (np.concatenate([probes.patient, gallery.patient]) == gallery.patient[0]).all():
+        copies = counted(found.untouched, "released file")
         raise UsageError(
+            f"{f'of {copies} a real one has the pixels; ' if found.untouched else ''}"
             "REAL and RELEASED show one patient alone, who cannot be mistaken for anybody; give "
             "files of two or more, or say with --patients CSV who is who"
         )
     return found
+
+
+def without_foreign(found: Whose, names: Sequence[str]) -> Whose:
+    """The same, where released files of these ``names`` count only as far as somebody says whose
+    they are."""
+    foreign = np.isin(found.released.names, list(names)) & (found.original < 0)
+    foreign &= ~found.released.identified
+    return replace(found, foreign=foreign) if foreign.any() else found
 
 
 def _made_from(released: Album, real: Album, inputs: Sequence[Sequence[tuple[str, str]]]) -> Whose:

@@ -32,6 +32,17 @@ def verdict(results: ReleaseResults) -> str:
             f"VERDICT: real images are in this release. {copies} ha"
             f"{'s' if results.untouched == 1 else 've'} the pixels of a real one; {said}."
         )
+    if results.unlisted is None:
+        return (
+            "VERDICT: nobody knows what belongs to this release. Its manifest cannot be read: run "
+            f"`anonymize verify`. {said}."
+        )
+    if results.unlisted:
+        return (
+            "VERDICT: nobody knows what is in this release. Its manifest does not name "
+            f"{counted(results.unlisted, 'file')}: run `anonymize verify`, and look at them. "
+            f"{said}."
+        )
     if found.interval[0] > found.expected / found.files:
         return f"VERDICT: people are found in this release. {said}."
     if links := _above_a_coin(results):
@@ -55,6 +66,10 @@ def _number(found: float) -> str:
     return f"{found:.0f}" if whole else f"{found:.1f} (a tie counts in parts)"
 
 
+def _short(found: float) -> str:
+    return f"{found:.0f}" if abs(found - round(found)) < 0.05 else f"{found:.1f}"
+
+
 def explained(results: ReleaseResults) -> Iterator[str]:
     """The figures behind the verdict, what they mean, and what to beware of."""
     best = results.strongest
@@ -62,8 +77,10 @@ def explained(results: ReleaseResults) -> Iterator[str]:
     for attack in shown.values():
         yield f"{attack.attacker}: {attack.scenario}"
         whole = _reading(attack.with_originals, results)
-        yield f"  with the originals among the real files: {whole}"
-        if attack.others is not None and (attack.others.patients or FEW) >= FEW:
+        few = "of fewer than three people: no figure is said"
+        said = whole if _enough(attack.with_originals) else few
+        yield f"  with the originals among the real files: {said}"
+        if attack.others is not None and _enough(attack.others):
             yield (
                 "  with other images of the patients alone: "
                 f"precision@1 {number(attack.others.precision_at_1, 3)} "
@@ -84,10 +101,10 @@ def attack_table(results: ReleaseResults) -> Table:
             [
                 f"{a.attacker}{' (floor)' * a.floor}",
                 a.knowledge,
-                f"{a.found.found:.0f} of {a.found.files}",
+                f"{_short(a.found.found)} of {a.found.files}",
                 f"{_percent(low)}–{_percent(high)}",
                 f"{a.found.expected:.1f}",
-                *_aucs(a.with_originals),
+                *(_aucs(a.with_originals) if _enough(a.with_originals) else ["too few", "–"]),
                 *_of_others(a.others),
                 in_words(a.learnt.figures["auc"] if a.learnt else None),
             ]
@@ -97,9 +114,14 @@ def attack_table(results: ReleaseResults) -> Table:
 
 def _of_others(found: Reading | None) -> list[str]:
     """First guess and AUCs of an adversary who holds other images of the patients."""
-    if found is not None and found.patients is not None and found.patients < FEW:
-        return [f"of {counted(found.patients, 'patient')}: too few", "–", "–"]
+    if found is not None and not _enough(found):
+        return [f"of {counted(found.patients or 0, 'patient')}: too few", "–", "–"]
     return [number(found.precision_at_1 if found else None, 3), *_aucs(found)]
+
+
+def _enough(found: Reading) -> bool:
+    """Whether so many people have a pair that a figure of them can be said."""
+    return found.patients is None or found.patients >= FEW
 
 
 def _aucs(found: Reading | None) -> list[str]:
@@ -177,21 +199,7 @@ def _warnings(results: ReleaseResults) -> Iterator[str]:
                 f"warning: {a.attacker} is below a coin, which is no privacy: its scores are "
                 "misled, as by pictures turned or inverted"
             )
-    for kind, reasons in (("released", results.unread.released), ("real", results.unread.real)):
-        if reasons:
-            why = "; ".join(f"{count} × {reason}" for reason, count in reasons.items())
-            yield f"not read: {counted(sum(reasons.values()), f'{kind} file')} ({why})"
-    if results.unlisted:
-        yield (
-            f"warning: the manifest does not name {counted(results.unlisted, 'file')} of the "
-            "release, which were attacked, too, as far as they can be read; `anonymize verify` "
-            "finds them"
-        )
-    if results.without_real:
-        yield (
-            f"not counted: {counted(results.without_real, 'released file')} whose original, or "
-            "patient, is not among the real ones that were read"
-        )
+    yield from _left_out(results)
     if not results.originals_known:
         yield "note: it is not known which file each was made from; people are known by --patients"
     if results.method is None:
@@ -201,6 +209,28 @@ def _warnings(results: ReleaseResults) -> Iterator[str]:
     best = results.strongest_by_image
     if best is not None and best.learnt is not None:
         yield from best.learnt.in_words()
+
+
+def _left_out(results: ReleaseResults) -> Iterator[str]:
+    """Files that were not read, that do not belong there, and that count in no figure."""
+    for kind, reasons in (("released", results.unread.released), ("real", results.unread.real)):
+        if reasons:
+            why = "; ".join(f"{count} × {reason}" for reason, count in reasons.items())
+            yield f"not read: {counted(sum(reasons.values()), f'{kind} file')} ({why})"
+    if results.unlisted is None:
+        yield "warning: the manifest cannot be read, so that nobody knows which files belong here"
+    if results.unlisted:
+        yield (
+            f"warning: the manifest does not name {counted(results.unlisted, 'file')} of the "
+            "release, which were attacked, too, as far as they can be read; found.csv says what "
+            f"each was taken for. Whose {results.foreign} of them are nobody says, so that these "
+            "count in no figure"
+        )
+    if absent := results.without_real - results.foreign:
+        yield (
+            f"not counted: {counted(absent, 'released file')} whose original, or "
+            "patient, is not among the real ones that were read"
+        )
 
 
 def _percent(share: float) -> str:

@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import asked
 import numpy as np
 import pytest
 from files_attacked import ask, by_attacker, found_in, write_noise
@@ -15,6 +16,7 @@ from pydicom.dataset import FileMetaDataset
 from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
 
 from anonymize.anonymizer import load
+from anonymize.cli import main as apply_main
 from anonymize.data.image_files import resize
 from anonymize.errors import UsageError
 from anonymize.release.labels.options import LabelOptions
@@ -68,6 +70,95 @@ def test_files_beside_the_manifest_are_attacked_too(a_release, tmp_path):
     lines = read_table(tmp_path / "attack" / "found.csv")
     stray = {r["released"]: r for r in lines if r["attacker"] == "identical"}["stray.png"]
     assert (stray["original"], stray["found"]) == ("04.png", "1")
+
+
+def copied(a_release, tmp_path):
+    """The release, to be spoilt, and how it is attacked."""
+    folder, released = a_release[0], tmp_path / "out"
+    shutil.copytree(folder / "out", released)
+    private = ("--private", folder / "out-private")
+    asked = (a_release, folder / "real", released, *private, "--out", tmp_path / "attack")
+    return released, lambda: ask(*asked)
+
+
+def test_a_film_saved_again_is_nobodys_and_improves_no_figure(a_release, tmp_path):
+    """As another format its pixels differ: it counts in no figure, and the verdict names it."""
+    released, attack = copied(a_release, tmp_path)
+    attack()
+    before = found_in(tmp_path / "attack")["attacks"]
+    shutil.rmtree(tmp_path / "attack")
+    for row in range(0, 10, 2):
+        film = Image.open(a_release[0] / "real" / f"{row:02d}.png")
+        film.save(released / f"again{row}.jpg", quality=80)
+    (released / "link").symlink_to(a_release[0] / "real")
+    result = attack()
+    assert "VERDICT: nobody knows what is in this release. Its manifest does not name 6 files" in (
+        result.stdout
+    )
+    assert "Whose 5 of them are nobody says" in result.stdout
+    assert "not read: 1 released file" in result.stdout  # a link to a folder
+    assert "not counted" not in result.stdout
+    found = found_in(tmp_path / "attack")
+    assert (found["unlisted"], found["foreign"]) == (6, 5)
+    for one, other in zip(found["attacks"], before, strict=True):
+        reached = [a["with_originals"]["auc"]["mean"] for a in (one, other)]
+        assert reached[0] == pytest.approx(reached[1], abs=1e-3)
+    lines = read_table(tmp_path / "attack" / "found.csv")
+    taken = {r["released"]: r["taken_for"] for r in lines if r["attacker"] == "training-free"}
+    assert taken["again4.jpg"] == "04.png"
+
+
+@pytest.mark.parametrize("text", [None, "", "output,sha256\na.png,0\n"])
+def test_a_release_whose_manifest_is_gone_or_wrong_is_one_all_the_same(a_release, tmp_path, text):
+    released, attack = copied(a_release, tmp_path)
+    (tmp_path / "out-private").mkdir()
+    shutil.copy(a_release[0] / "out-private" / "map.csv", tmp_path / "out-private")
+    (released / "manifest.csv").unlink()
+    if text is not None:
+        (released / "manifest.csv").write_text(text)
+    (released / ".hidden").mkdir()
+    shutil.copy(a_release[0] / "real" / "04.png", released / ".hidden" / "a.png")
+    result = attack()
+    assert "VERDICT: real images are in this release. 1 released file has" in result.stdout
+    assert "warning: the manifest cannot be read" in result.stdout
+    assert found_in(tmp_path / "attack")["unlisted"] is None
+    (released / ".hidden" / "a.png").unlink()
+    shutil.rmtree(tmp_path / "attack")
+    assert "VERDICT: nobody knows what belongs to this release" in attack().stdout
+
+
+def test_a_release_of_sets_has_a_manifest_too(a_release, tmp_path):
+    shutil.copytree(a_release[0] / "real", tmp_path / "in")
+    people = read_table(a_release[0] / "patients.csv")
+    rows = [f"{row['path']},{row['patient_id']}" for row in people]
+    (tmp_path / "who.csv").write_text("\n".join(["path,patient_id", *rows]))
+    command = (tmp_path / "in", tmp_path / "out", "--canonical", "64", "--text", "keep")
+    made = asked.ask(
+        apply_main, "apply", *command, "--patients", tmp_path / "who.csv", "--model", "k-same:k=3"
+    )
+    assert made.exit_code == 0
+    assert unlisted(tmp_path / "out") == []
+    shutil.copy(a_release[0] / "real" / "04.png", tmp_path / "out" / ".a.png")
+    assert [path.name for path in unlisted(tmp_path / "out")] == [".a.png"]
+
+
+def test_one_film_cannot_be_told_from_itself(a_release, tmp_path):
+    for name in ("real", "released"):
+        (tmp_path / name).mkdir()
+        write_noise(tmp_path / name / "0.png", 0)
+    write_noise(tmp_path / "released" / "1.png", 1)
+    wrong = ask(
+        a_release, tmp_path / "real", tmp_path / "released", "--out", tmp_path / "a", code=2
+    )
+    assert "hold no two files of one person, or none of different ones" in wrong.stderr
+    assert len(wrong.stderr.strip().splitlines()[-1]) < 300
+    (tmp_path / "released" / "1.png").unlink()
+    alone = ask(
+        a_release, tmp_path / "real", tmp_path / "released", "--out", tmp_path / "b", code=2
+    )
+    assert (
+        "of 1 released file a real one has the pixels; REAL and RELEASED show one" in alone.stderr
+    )
 
 
 def test_masks_of_a_release_are_no_images(tmp_path):
