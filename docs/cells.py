@@ -15,7 +15,7 @@ FLOORS = {
     "findings": "true findings alone",
     "task": "what a classifier reads in real images",
     "soft-biometrics": "age, sex and view, read from real images",
-    "metadata": "true age, sex, view and follow-up number",
+    "metadata": "true age, sex, view, follow-up number, where known",
     COIN: "a coin",
 }
 CONTROL = "control"  # what a method has to surpass, whatever its title
