@@ -45,7 +45,7 @@ SURE = 0.05  # p
 SETS, LARGER = "sets", "sets_resnet"
 WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
-BANDS, COARSE = "sets_bands", "sets_coarse"  # one band alone
+BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -165,7 +165,7 @@ def sets() -> str:
 def measured_sets() -> list[tuple[str, Method, Method | None]]:
     """Title of each release of the children at 96 px, of sets or beside them, how it was measured,
     and how with a larger classifier, if it was."""
-    measured = (TOLD_LARGER, WHOLE_LARGER, LARGER)
+    measured = (COARSE_LARGER, TOLD_LARGER, WHOLE_LARGER, LARGER)
     larger = {_kind(m): m for key in measured for m in results(key).methods}
     further = (one for key in (WHOLE, TOLD, BANDS, COARSE) for one in results(key).titled)
     titled = [*results(SETS).titled, *((title, m) for title, m in further if m.sets)]

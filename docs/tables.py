@@ -32,6 +32,7 @@ from cells import (
 from compared import (
     BANDS,
     COARSE,
+    COARSE_LARGER,
     DRAWN,
     GAMES,
     LARGER,
@@ -81,6 +82,7 @@ FURTHER = {
     TOLD_LARGER: "…, ResNet-18, labels read",
     BANDS: "…, one band",
     COARSE: "…, coarse, 4 × 4",
+    COARSE_LARGER: "…, ResNet-18, coarse, 4 × 4",
     "sets_before_after": "…, the very films",
     "codes": "Children, codes",
     "dials": "…, dials",
