@@ -19,6 +19,7 @@ SMALL: Mapping[str, Any] = {
 ATTACKERS = ("histogram-metric", "unmixing", "patchwise", "labels", "ensemble", "sets")
 SETS = (
     *("mosaic:g=4,m=16,warp=0.1,read=1", "mosaic:g=3,m=9,warp=0.1,read=1"),  # of bent patches
+    "mosaic:g=4,m=16,warp=0.1,read=1,band=coarse",
     *("mosaic:g=4,m=4", "mosaic:g=3,m=3", "k-same:k=5", "k-same:k=10"),
 )
 CELLS = (4, 8)  # of DP-Pix, along a side: those of a mosaic, and half as large ones
