@@ -78,7 +78,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     from anonymize.configuration import load_options
     from attacks.check.cohort import cohort
     from attacks.check.run import Examination, faults
-    from attacks.evaluation.checks.check_record import examined_by, remember
+    from attacks.evaluation.checks.check_record import remember
     from attacks.registry import choose, every_level
 
     if known_answers:
@@ -105,20 +105,24 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
                 click.echo(_line(outcome), err=as_json)
             if not changes:  # one by one: all of them take hours
                 remember({key: faults(outcomes[key])})
-    made = {"made": datetime.now(UTC).date().isoformat()}
-    _tell(
-        [
-            asdict(outcome) | made | {"by": examined_by(key)}
-            for key, found in outcomes.items()
-            for outcome in found
-        ],
-        as_json=as_json,
-    )
+    _tell(_rows(outcomes), as_json=as_json)
     if changes:
         click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
     if failed := sorted(key for key, found in outcomes.items() if faults(found)):
         so = "a trial is no verdict: leave --quick out" if quick else "believe no figure of theirs"
         raise Failure(f"failed: {', '.join(failed)}; {so}", 1)
+
+
+def _rows(outcomes: dict[str, list[Outcome]]) -> list[dict[str, Any]]:
+    """Each outcome, with the day and the fingerprint of the program that it was tested with."""
+    from attacks.evaluation.checks.check_record import examined_by
+
+    made = datetime.now(UTC).date().isoformat()
+    return [
+        asdict(outcome) | {"made": made, "by": examined_by(key)}
+        for key, found in outcomes.items()
+        for outcome in found
+    ]
 
 
 def _tell(every: list[dict[str, Any]], *, as_json: bool) -> None:
