@@ -1,9 +1,11 @@
 """The soft-biometric floor: age, sex and view read from the released images, and what they link.
 
-A network learns to read the facts of the training images. For an image x it gives probabilities
-P(a | x) of every level a of a fact, calibrated on the validation part: of the age a normal density
-around the linear regression of the true age on the network's, with its residual deviation; of sex
-and view a logistic regression on the network's logit (Platt 1999). With the likelihood ratios R of
+A network learns to read the facts of the training images: of the real ones, and by an informed
+attacker of the released ones too, since it reads both sides of a pair. For an image x it gives
+probabilities P(a | x) of every level a of a fact, calibrated on the validation part, released for
+probes and real for the gallery: of the age a normal density around the linear regression of the
+true age on the network's, with its residual deviation; of sex and view a logistic regression on the
+network's logit (Platt 1999). With the likelihood ratios R of
 :mod:`attacks.knowledge.facts`, learnt on the training part, the link score of a probe x and a
 gallery image y is the log likelihood ratio of "the same patient", were the facts independent given
 the images:
@@ -34,7 +36,7 @@ from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures
 from anonymize.training.stages import Labelled, predict
-from attacks.attacker import Attacker, Auxiliary
+from attacks.attacker import Attacker, Auxiliary, ImageSet
 from attacks.knowledge.facts import FACTS, UNKNOWN, LinkModel, known_facts, not_said
 from attacks.knowledge.levels import Ladder, Level
 from attacks.measuring.metrics import Owners
@@ -62,6 +64,7 @@ class SoftBiometrics(Attacker):
     @classmethod
     def _level(cls, knowledge: Literal["ignorant", "informed"]) -> Level:
         kind: Literal["real", "released"] = "released" if knowledge == "informed" else "real"
+        shown = "released and real" if kind == "released" else "real"
         return Level(
             lambda setting: cls(
                 setting.options.classifier,
@@ -69,7 +72,7 @@ class SoftBiometrics(Attacker):
                 knowledge=knowledge,
                 learning=setting.learning,
             ),
-            lambda options: f"age, sex and view, read by a network trained on {kind} images",
+            lambda options: f"age, sex and view, read by a network trained on {shown} images",
             learns=kind,
             epochs=lambda options: options.classifier.epochs,
             missing=partial(not_said, READ),
@@ -90,44 +93,54 @@ class SoftBiometrics(Attacker):
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
         """Trains the network, calibrates it and counts the likelihood ratios. Raises UsageError:
         age, sex and view are all unknown, or the same of all training images."""
-        known, learn, check = auxiliary, auxiliary.real, auxiliary.validation_real
+        known, learn = auxiliary, [auxiliary.real]
+        probes = check = known.validation_real
         if self.knowledge == "informed":
-            learn, check = known.released, known.validation_released
-        self.facts = known_facts(self.frame, learn.owners.image, READ)
+            learn, probes = [known.released, known.real], known.validation_released
+        owners = learn[0].owners
+        self.facts = known_facts(self.frame, owners.image, READ)
         if not self.facts:
             raise UsageError("attacker soft-biometrics finds no age, sex or view to learn")
         torch.manual_seed(derive_seed(seed, "soft-biometrics"))
         self.network = build_classifier(self.options, len(self.facts))
-        values, checked = self._values(learn.owners), self._values(check.owners)
+        values = np.concatenate([self._values(images.owners) for images in learn])
+        checked = self._values(probes.owners)
+        images = torch.cat([*(images.images for images in learn), probes.images])
         stage = ReadingStage(
             self.network,
             self.options,
             Labelled(
-                HeldImages(torch.cat((learn.images, check.images))),
+                HeldImages(images),
                 np.concatenate((values, checked)),
-                np.arange(len(learn)),
-                np.arange(len(learn), len(learn) + len(check)),
+                np.arange(len(values)),
+                np.arange(len(values), len(images)),
             ),
             numeric=[name == "age" for name in self.facts],
             compute=self.learning.compute,
         )
         self.learning.train(stage, seed=seed)
-        outputs = self._outputs(check.images)
-        self.read = {
-            name: Reading(name, outputs[:, k], checked[:, k], values[:, k])
-            for k, name in enumerate(self.facts)
-        }
-        self.model = LinkModel.learn(self._codes(learn.owners), learn.owners)
+        self.probes = self._calibrated(probes, values)
+        self.gallery = self.probes if probes is check else self._calibrated(check, values)
+        self.model = LinkModel.learn(self._codes(owners), owners)
         return self
 
     def score(self, probes: Tensor, gallery: Tensor) -> np.ndarray:
         """The link score, float32 (P, G)."""
         check_sets(probes, gallery)
-        return self.model.scores(self._probabilities(probes), self._probabilities(gallery))
+        sides = (probes, self.probes), (gallery, self.gallery)
+        return self.model.scores(*(self._probabilities(*side) for side in sides))
 
-    def _probabilities(self, images: Tensor) -> dict[str, np.ndarray]:
+    def _calibrated(self, images: ImageSet, trained: np.ndarray) -> "list[Reading]":
+        """By fact."""
+        outputs, values = self._outputs(images.images), self._values(images.owners)
+        return [
+            Reading(name, outputs[:, k], values[:, k], trained[:, k])
+            for k, name in enumerate(self.facts)
+        ]
+
+    def _probabilities(self, images: Tensor, read: "list[Reading]") -> dict[str, np.ndarray]:
         outputs = self._outputs(images)
-        return {n: self.read[n].probabilities(outputs[:, k]) for k, n in enumerate(self.facts)}
+        return {n: read[k].probabilities(outputs[:, k]) for k, n in enumerate(self.facts)}
 
     def _outputs(self, images: Tensor) -> np.ndarray:
         held = HeldImages(images)

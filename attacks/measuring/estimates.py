@@ -188,8 +188,8 @@ class Floor(Record):
     message: str = Field("", description="what it knows, and what its figure means")
     auc: Estimate | None = Field(None, description="null: not measured; the message says why")
     matched: Estimate | None = Field(None, description="AUC against matched impostors")
-    precision_at_1: Estimate | None = Field(None, description="of a coin: first guesses right")
-    r_s: Estimate | None = Field(None, description="of a coin: patients given away")
+    precision_at_1: Estimate | None = Field(None, description="first guesses right, among all")
+    r_s: Estimate | None = Field(None, description="patients given away, among all")
 
 
 class Generators(Record):

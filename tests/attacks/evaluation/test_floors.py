@@ -11,6 +11,7 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.floors import (
     Floors,
     equal_findings,
+    one_order,
     random_aucs,
     random_guesses,
     task_scores,
@@ -19,6 +20,7 @@ from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.knowledge.trial import Parts
 from attacks.measuring.estimates import Estimate
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
+from attacks.measuring.retrieval import retrieve
 from attacks.results import Attack, Method
 
 
@@ -44,6 +46,16 @@ def test_a_coin_guesses_among_those_whom_it_compares():
     found = {name: np.array(of_draws) for name, of_draws in random_guesses(few, 1).items()}
     assert found["precision_at_1"].mean() == pytest.approx(3 / 19, abs=0.03)
     assert found["r_s"].mean() == pytest.approx(1 - (16 / 19) ** 4, abs=0.07)
+
+
+def test_equal_findings_guess_as_a_coin_does_among_the_equal():
+    """Images of a patient lie side by side, so that a tie by their order would find them."""
+    who = owners_of(np.repeat(np.arange(12), 4), np.repeat(np.arange(12) % 2, 4))
+    alike = equal_findings(who)
+    right = [retrieve(one_order(alike, seed), who, who).within(1).mean() for seed in range(100)]
+    assert np.mean(right) == pytest.approx(3 / 23, abs=0.03)
+    scores = np.random.default_rng(0).random((9, 9), np.float32)
+    assert (np.argsort(one_order(scores, 1)) == np.argsort(scores)).all()
 
 
 @pytest.mark.parametrize("nuisance", [0.0, 5.0])
@@ -97,7 +109,8 @@ def test_findings_and_coins_of_real_data(floors):
     assert high - low < found["coin, sets"].auc.ci95[1] - found["coin, sets"].auc.ci95[0]
     assert "100 such attackers" in found["coin"].message
     assert 0 < found["coin"].precision_at_1.mean < found["coin"].r_s.mean < 1
-    assert found["findings"].r_s is None
+    assert 0 < found["findings"].precision_at_1.mean <= found["findings"].r_s.mean < 1
+    assert found["metadata"].r_s.ci95
 
 
 def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
