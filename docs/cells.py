@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from attacks.evaluation.checks.choice_checks import looking_for_patients
-from attacks.measuring.estimates import Estimate
+from attacks.measuring.estimates import Estimate, OperatingPoint
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
 from attacks.reporting.tables import compared, in_words, not_worse, number, training_in_words
 from attacks.results import SETS, Attack, Method, name_of
@@ -45,20 +45,30 @@ def reading(attack: Attack, reading: str) -> str:
     return NONE_ALIKE if found is None else in_words(found, digits=2)
 
 
+def one_pair(method: Method) -> str:
+    """The strongest attacker's AUC where each patient counts once."""
+    found = method.strongest_by_image[1].headline.estimate("auc_patient")
+    return "–" if found is None else in_words(found, digits=2)
+
+
 def less(method: Method, role: str) -> str:
     """The strongest attacker's AUC against matched impostors less that on another release."""
     found = (d for d in method.strongest_by_image[1].headline.differences if d.role == role)
     return next(map(compared, found), "–")
 
 
-def most(method: Method, *figures: str) -> str:
+def most(method: Method, *figures: str, matched: bool = False) -> str:
     """The highest of a rate, the first of ``figures`` that was measured, over all attackers that
     take every image alone: who links pairs best need not guess best."""
-    found = {
-        key: estimate
+    read = {
+        key: attack.matched if matched else attack
         for key, attack in looking_for_patients(method).items()
         if name_of(key) != SETS
-        for estimate in [next(filter(None, map(attack.estimate, figures)), None)]
+    }
+    found = {
+        key: estimate
+        for key, own in read.items()
+        for estimate in [next(filter(None, map(own.estimate, figures)), None) if own else None]
         if estimate is not None
     }
     if not found:
@@ -81,15 +91,20 @@ def utility(method: Method, kind: str) -> str:
     return in_words(method.utility.auc(kind), digits=2)
 
 
-def missed(rate: float) -> Callable[[Method], str]:
+def missed(point: OperatingPoint) -> str:
+    return share(point.false_non_match_rate) + ("" if point.certified else " °")
+
+
+def missed_at(rate: float) -> str:
+    return f"missed at {100 * rate:g} %"
+
+
+def missed_by_strongest(rate: float) -> Callable[[Method], str]:
     """Genuine pairs that the strongest attacker misses where so few matched impostors pass."""
 
     def cell(method: Method) -> str:
         points = method.strongest_by_image[1].headline.operating_points
-        found = next((p for p in points if p.false_match_rate == rate), None)
-        if found is None:
-            return "–"
-        return share(found.false_non_match_rate) + ("" if found.certified else " °")
+        return next((missed(p) for p in points if p.false_match_rate == rate), "–")
 
     return cell
 
@@ -117,21 +132,25 @@ PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attack
 RETRAINED = "classifier retrained ↑"
 RATES = (1e-2, 1e-3, 1e-4)  # of false matches
 GUESSED = ("first guess right", "patients given away")  # among all images
+LIKE = f"first guess right, {NAMES[MATCHED]}"
+ONE_PAIR = "the same, one pair a patient"
 NO_WORSE = "retrained no worse by δ"
 TRAINED, CALIBRATED = "generator trained", "ECE of the retrained ↓"
 LESS_REAL = "the same less itself on real images"
 CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[0]: strongest,
+    ONE_PAIR: one_pair,
     STRONGEST[1]: lambda m: reading(m.strongest_by_image[1], ALL),
     LESS_REAL: lambda m: less(m, "real"),
     "less the control": lambda m: less(m, CONTROL),
     GUESSED[0]: lambda m: most(m, "precision_at_1"),
+    LIKE: lambda m: most(m, "precision_at_1", matched=True),
     GUESSED[1]: lambda m: most(m, "r_s"),
     PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
     "EER": lambda m: share(m.strongest_by_image[1].headline.estimate("equal_error_rate")),
     "R_s": lambda m: most(m, "r_s_all"),
-    **{f"missed at {100 * rate:g} %": missed(rate) for rate in RATES},
+    **{missed_at(rate): missed_by_strongest(rate) for rate in RATES},
     "read in released images ↑": on_released,
     CALIBRATED: calibration,
     "trainings": seeds,
@@ -142,10 +161,10 @@ CELLS: dict[str, Callable[[Method], str]] = {
 }
 COMPARED = (*STRONGEST, PUBLISHED, UNTRAINED, "trainings", "classifier frozen ↑", RETRAINED)
 LINKED = (
-    *(*STRONGEST, LESS_REAL, "less the control"),
-    *(*GUESSED, TRAINED),
+    *(STRONGEST[0], ONE_PAIR, STRONGEST[1], LESS_REAL, "less the control"),
+    *(LIKE, *GUESSED, TRAINED),
 )
-OPERATING = ("EER", *(f"missed at {100 * rate:g} %" for rate in RATES), GUESSED[1], "R_s", TRAINED)
+OPERATING = ("EER", *map(missed_at, RATES), GUESSED[1], "R_s", TRAINED)
 READ = (
     "classifier frozen ↑",
     RETRAINED,

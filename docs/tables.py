@@ -18,7 +18,6 @@ import reproduced
 import rooms
 from cells import (
     CELLS,
-    COIN,
     COMPARED,
     CONTROL,
     FLOORS,
@@ -27,6 +26,8 @@ from cells import (
     OPERATING,
     READ,
     STRONGEST,
+    missed,
+    missed_at,
     share,
 )
 from compared import (
@@ -98,7 +99,7 @@ SHOWN = (
     *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
     *FLOORS,
 )
-OPERATED = {"real images", "prichexy-net μ=0.01", "dp-pix b=8, ε=0.1", COIN}
+OPERATED = {"real images", "prichexy-net μ=0.01", "dp-pix b=8, ε=0.1", *FLOORS}
 PICTURES: dict[str, tuple[str, Callable[..., None]]] = {
     "tradeoff.png": ("children", tradeoff),
     "figure2.png": ("phantom", figure_2),
@@ -260,6 +261,9 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
             found = {title: in_words(auc, digits=2) for title, auc in aucs.items() if auc}
             guesses = zip(GUESSED, (floor.precision_at_1, floor.r_s), strict=True)
             found |= {title: share(rate) for title, rate in guesses if rate}
+            if floor.equal_error_rate:
+                found["EER"] = share(floor.equal_error_rate)
+            found |= {missed_at(p.false_match_rate): missed(p) for p in floor.operating_points}
             unknown = "–" if floor.auc else "not measured"
             cells = [found.get(name, unknown) for name in named]
             yield ["", f"*floor: {FLOORS[floor.name]}*", *cells]

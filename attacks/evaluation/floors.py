@@ -8,6 +8,7 @@ less.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -24,13 +25,12 @@ from attacks.attackers.soft_biometrics import READ, SoftBiometrics
 from attacks.evaluation.plan import READER, Plan
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.facts import FACTS, in_words, not_said
-from attacks.measuring.estimates import Estimate, Floor
-from attacks.measuring.matching import PREFIX as MATCHED
-from attacks.measuring.matching import measure_matched
+from attacks.measuring.estimates import Estimate, Figures, Floor, Matched
+from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, genuine_places, pair_auc
 from attacks.measuring.retrieval import retrieve
 from attacks.measuring.similarity import similarity
-from attacks.measuring.statistics import measure_identification, summary
+from attacks.measuring.statistics import estimate_identification, measure_identification
 from attacks.results import REAL, SETS, Attack, Method
 
 FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
@@ -102,20 +102,25 @@ class Floors:
         return tuple(found)
 
     def _of(self, name: str, scores: np.ndarray, **said: str) -> Floor:
+        every, alike = self._figures(scores)
+        guessing, ranked = self._figures(
+            one_order(scores, derive_seed(self.plan.options.seed, name))
+        )
+        return Floor(
+            name=name,
+            message=MESSAGES[name].format(**said),
+            auc=every.auc,
+            matched=alike and alike.auc,
+            **_beside(guessing, ranked),
+        )
+
+    def _figures(self, scores: np.ndarray) -> tuple[Figures, Matched | None]:
         o, drawn = self.plan.options, self.tested
         options = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
         found = measure_identification(scores, drawn, drawn, **options)
         found |= measure_matched(scores, drawn, drawn, **options)
-        auc, matched = found["auc"], found.get(MATCHED + "auc")
-        guessing = one_order(scores, derive_seed(o.seed, name))
-        guesses = measure_identification(guessing, drawn, drawn, **options)
-        return Floor(
-            name=name,
-            message=MESSAGES[name].format(**said),
-            auc=summary([auc]),
-            matched=matched and summary([matched]),
-            **{figure: summary([guesses[figure]]) for figure in GUESSES},
-        )
+        every, alike = split_matched(estimate_identification([found]))
+        return Figures.of(every), alike
 
     def _biometrics(self, methods: Iterable[Method]) -> Floor:
         real = next((m for m in methods if m.name == REAL), None)
@@ -130,7 +135,7 @@ class Floors:
             message=MESSAGES[BIOMETRICS],
             auc=attack.auc,
             matched=attack.matched and attack.matched.auc,
-            **{figure: attack.estimates.get(figure) for figure in GUESSES},
+            **_beside(attack, attack.matched),
         )
 
     def _unread(self) -> str:
@@ -159,6 +164,16 @@ class Floors:
             guessed = {figure: _spread(of_draws) for figure, of_draws in found.items()}
         message = MESSAGES[name].format(draws=len(drawn))
         return Floor(name=name, message=message, auc=_spread(drawn), matched=matched, **guessed)
+
+
+def _beside(every: Figures, alike: Matched | None) -> dict[str, Any]:
+    """Figures of a floor but its AUC."""
+    headline = alike or every
+    return {
+        **{figure: every.estimate(figure) for figure in GUESSES},
+        "equal_error_rate": headline.estimate("equal_error_rate"),
+        "operating_points": headline.operating_points,
+    }
 
 
 def equal_findings(owners: Owners) -> np.ndarray:

@@ -190,6 +190,8 @@ class Floor(Record):
     matched: Estimate | None = Field(None, description="AUC against matched impostors")
     precision_at_1: Estimate | None = Field(None, description="first guesses right, among all")
     r_s: Estimate | None = Field(None, description="patients given away, among all")
+    equal_error_rate: Estimate | None = Field(None, description="against matched impostors")
+    operating_points: tuple[OperatingPoint, ...] = Field((), description="of the same pairs")
 
 
 class Generators(Record):

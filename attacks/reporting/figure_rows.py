@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from anonymize.csv_cells import inert
-from attacks.measuring.estimates import Breakdown, Estimate, Figures, LabelAuc
+from attacks.measuring.estimates import Breakdown, Estimate, Figures, LabelAuc, OperatingPoint
 from attacks.reporting.tables import KINDS
 from attacks.results import TITLES, Classification, Results
 
@@ -34,6 +34,8 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     for floor in results.floors:
         figures = {"auc": floor.auc, "auc, matched": floor.matched}
         figures |= {"precision_at_1": floor.precision_at_1, "r_s": floor.r_s}
+        figures["equal_error_rate, matched"] = floor.equal_error_rate
+        figures |= {f"{name}, matched": found for name, found in _missed(floor.operating_points)}
         for name, figure in figures.items():
             if figure is not None:
                 yield ("real images", "floor", floor.name, name, *_spread(figure))
@@ -65,11 +67,15 @@ def _utility_rows(read: Classification) -> Iterator[tuple]:
 
 def _operating(attack: Figures) -> Iterator[tuple[str, Estimate]]:
     """Error rates and differences by name, "fnmr@0.001" with "(not certified)" where it is so."""
-    for point in attack.operating_points:
-        doubt = "" if point.certified else " (not certified)"
-        yield f"fnmr@{point.false_match_rate:g}{doubt}", point.false_non_match_rate
+    yield from _missed(attack.operating_points)
     for other in attack.differences:
         yield f"auc less {other.role}", other.difference
+
+
+def _missed(points: Iterable[OperatingPoint]) -> Iterator[tuple[str, Estimate]]:
+    for point in points:
+        doubt = "" if point.certified else " (not certified)"
+        yield f"fnmr@{point.false_match_rate:g}{doubt}", point.false_non_match_rate
 
 
 def _rates(breakdown: Breakdown | None) -> Iterator[tuple[str, Estimate]]:

@@ -111,6 +111,11 @@ def test_findings_and_coins_of_real_data(floors):
     assert 0 < found["coin"].precision_at_1.mean < found["coin"].r_s.mean < 1
     assert 0 < found["findings"].precision_at_1.mean <= found["findings"].r_s.mean < 1
     assert found["metadata"].r_s.ci95
+    # Among pairs alike in their findings, these tell nothing, however their ties fall.
+    assert found["findings"].equal_error_rate.mean == pytest.approx(0.5, abs=0.15)
+    (first, *_) = found["findings"].operating_points
+    assert first.false_match_rate == 0.01
+    assert first.false_non_match_rate.mean > 0.9
 
 
 def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
