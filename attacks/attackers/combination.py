@@ -88,24 +88,26 @@ def chosen_and_judged(
     scores: Mapping[str, np.ndarray], probes: Owners, gallery: Owners
 ) -> tuple[Counter[str], np.ndarray]:
     """`members` by all patients and by halves of them, each with half of the weight; and float32
-    (N, N), what each pair scores by the members that other patients choose. Where patients are too
+    (P, G), what each pair scores by the members that other patients choose. Where patients are too
     few to be halved, all choose.
 
     Args:
-        scores: (N, N) of each attacker, of the same images on both sides.
-        probes, gallery: their owners.
+        scores: (P, G) of each attacker.
+        probes, gallery: owners of the images on both sides, of the same patients.
     """
-    patients, code = np.unique(gallery.patient, return_inverse=True)
+    both_sides = probes.patient, gallery.patient
+    patients, code = np.unique(np.concatenate(both_sides), return_inverse=True)
     rng, whole = np.random.default_rng(0), members(scores, probes, gallery)
     by_halves = Counter[str]()
-    total, times = np.zeros((2, len(gallery), len(gallery)), np.float32)
+    total, times = np.zeros((2, len(probes), len(gallery)), np.float32)
     for _ in range(HALVINGS):
         first = (rng.permutation(len(patients)) < len(patients) // 2)[code]
         for half in (first, ~first):
-            some, others = (probes[half], gallery[half]), np.ix_(~half, ~half)
+            asked, known = np.split(half, [len(probes)])
+            some, others = (probes[asked], gallery[known]), np.ix_(~asked, ~known)
             if not (genuine_pairs(*some).any() and impostor_pairs(*some).any()):
                 continue
-            block = np.ix_(half, half)
+            block = np.ix_(asked, known)
             chosen = members({name: s[block] for name, s in scores.items()}, *some)
             by_halves += chosen
             total[others] += ensemble(scores, chosen)[others]

@@ -5,9 +5,10 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from anonymize.data.batches import HeldImages, in_batches
+from anonymize.data.batches import in_batches
 from anonymize.data.dataset import Dataset
 from attacks.attackers.identical import pixel_digests
+from attacks.knowledge.set_release import Released
 
 BATCH = 256
 
@@ -18,16 +19,16 @@ class RealImages:
     def __init__(self, data: Dataset) -> None:
         self._data = data
 
-    def shares(self, released: HeldImages, rows: np.ndarray) -> dict[str, float]:
+    def shares(self, released: Released, rows: np.ndarray) -> dict[str, float]:
         """ "untouched" and "of_others": shares of the released images of ``rows`` that have the
         pixels of their own original, and of a real image of another patient."""
-        patients = self._data.patients
+        patients, originals = self._data.patients, released.image[rows]
         found = pixel_digests(released.pixels[torch.as_tensor(rows)])
         others = [
-            any(patients[row] != patients[r] for r in self._rows.get(digest, ()))
-            for row, digest in zip(rows, found, strict=True)
+            any(patients[image] != patients[r] for r in self._rows.get(digest, ()))
+            for image, digest in zip(originals, found, strict=True)
         ]
-        own = self._digests[rows] == found
+        own = self._digests[originals] == found
         return {"untouched": float(own.mean()), "of_others": float((~own & others).mean())}
 
     @cached_property

@@ -37,7 +37,7 @@ from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.knowledge.scenarios import Scenario
-from attacks.knowledge.set_release import Released, released_by
+from attacks.knowledge.set_release import Released, Rows, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.metrics import genuine_places, impostor_scores
@@ -156,7 +156,8 @@ class MethodEvaluator:
         """How far its release is from the real images of the part."""
         released = target.release.released
         rows = released.of(self.rows)
-        found = image_change(target.model, self.data.images, released, rows, device=self.device)
+        before = Rows(self.data.images, released.image)
+        found = image_change(target.model, before, released, rows, device=self.device)
         measured = {
             "donors": self._donors(target.model, released, rows),
             "labels": self._labels(target.release),
@@ -171,13 +172,12 @@ class MethodEvaluator:
         return donors_told(released.batch(rows), self.data, pool, **self._drawn)
 
     def _labels(self, release: Release) -> Measured | None:
-        labels = release.released.labels
-        if labels is None or not self.plan.measures_utility:
+        probes, gallery = release.plain.compared("released-real", self.plan.part)
+        if probes.labels is None or not self.plan.measures_utility:
             return None
-        probes, gallery = release.owners("released-real", self.plan.part)
-        network = self.reference.classifier
-        logits = predict(network, self.data.images, gallery.image, self.device)
-        return labels_linked(labels[probes.image], logits, probes, gallery, **self._drawn)
+        network, known = self.reference.classifier, gallery.owners
+        logits = predict(network, self.data.images, known.image, self.device)
+        return labels_linked(probes.labels, logits, probes.owners, known, **self._drawn)
 
     @property
     def _drawn(self) -> dict[str, int]:

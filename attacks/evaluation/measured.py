@@ -47,7 +47,7 @@ class Measurer:
         rate = self.options.evaluation.false_match_rate
         found |= measure_breakdown(*given, false_match_rate=rate, **self._drawn)
         found |= measure_world(*given, same_image=scenario == "released-real", **self._drawn)
-        found |= self._listed(scores, probes)
+        found |= self._listed(scores, probes, gallery)
         if WITHIN in made:
             shown, known = release.owners("released-released", self.part)
             with suppress(ValueError):  # too few outputs, each of too many patients, to compare two
@@ -62,14 +62,15 @@ class Measurer:
     def _drawn(self) -> dict[str, Any]:
         return {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
 
-    def _listed(self, scores: np.ndarray, probes: Owners) -> Figures:
+    def _listed(self, scores: np.ndarray, probes: Owners, gallery: Owners) -> Figures:
         """Of the test pairs of the options, as far as both images were released; nothing without
         genuine ones and impostors."""
         if self.part != "test":
             return {}
-        pairs, rows = self._pairs, probes.image  # ascending
-        there = np.isin(pairs.first, rows) & np.isin(pairs.second, rows)
-        first, second = (np.searchsorted(rows, n[there]) for n in (pairs.first, pairs.second))
+        pairs = self._pairs
+        there = np.isin(pairs.first, probes.image) & np.isin(pairs.second, gallery.image)
+        first = _places(pairs.first[there], probes)
+        second = _places(pairs.second[there], gallery)
         same = pairs.same[there]
         if not 0 < same.sum() < len(same):
             return {}
@@ -79,6 +80,12 @@ class Measurer:
     @cached_property
     def _pairs(self) -> Pairs:
         return self.data.fixed_pairs("test")
+
+
+def _places(images: np.ndarray, owners: Owners) -> np.ndarray:
+    """Where the first of each of the ``images`` stands."""
+    numbers, places = np.unique(owners.image, return_index=True)
+    return places[np.searchsorted(numbers, images)]
 
 
 def _on_validation(scores: np.ndarray, owners: tuple[Owners, Owners], *, matched: bool) -> Figures:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
 from anonymize.fingerprint import fingerprint, sources
@@ -177,6 +179,8 @@ class AttackRunner:
     def _keep_pairs(self, chosen: Chosen, made: Scores, target: Target) -> None:
         scenario, part = self.scorer.scenario(chosen), self.plan.part
         if scenario != "before-after":
-            owners = target.release.owners(scenario, part)
+            probes, gallery = target.release.owners(scenario, part)
+            own = np.unique(probes.image, return_index=True)[1]  # the output that is shown of each
             note = self.pairs(chosen, target.model, target.notes)
-            note.keep(remarkable(made[part], *owners, shown_images(self.data, part)))
+            images = shown_images(self.data, part)
+            note.keep(remarkable(made[part][own], probes[own], gallery, images))

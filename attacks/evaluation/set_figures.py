@@ -18,7 +18,7 @@ def set_figures(released: Released, rows: np.ndarray, part: str) -> SetFigures |
     outputs = sum(one.outputs for one in found)
     return SetFigures(
         outputs=outputs,
-        shown=sum(one.shown for one in found),
+        shown=outputs,  # each has a row
         images=len(rows),
         withheld=int((~released.there[rows]).sum()),
         contributors=int(counts.min()) if len(counts) else 0,

@@ -114,7 +114,7 @@ class UtilityRunner:
         if images is not self.data.images:
             shown[ON_RELEASED] = images
         labels = self._labels(images)
-        said = [] if labels is self.data.targets else [labels]
+        said = [labels] if isinstance(images, Released) and images.labels is not None else []
         kept = {repeat: self._notes(notes, kind, repeat, *said) for repeat in repeats}
 
         def read(repeat: int, piece: Piece) -> Logits:
@@ -130,10 +130,12 @@ class UtilityRunner:
     def _labels(self, images: Images) -> np.ndarray:
         """The labels that images are released with: of findings that a method says something of
         its own; the real ones where it does not."""
-        if not isinstance(images, Released) or images.labels is None:
+        if not isinstance(images, Released):
             return self.data.targets
-        known, told = self.data.targets.copy(), self.data.told.table.labels
-        known[:, [self.data.table.labels.index(name) for name in told]] = images.labels
+        known = self.data.targets[images.image]
+        if images.labels is not None:
+            told = self.data.told.table.labels
+            known[:, [self.data.table.labels.index(name) for name in told]] = images.labels
         return known
 
     def _runs(
@@ -168,7 +170,7 @@ class UtilityRunner:
         """The figures of what was read from the images ``shown``; of others than `ALL` the mean."""
         found: Reading = {}
         for name, images in shown.items():
-            rows = _there(images, self.data.table.part("test"))
+            rows = _originals(images, _there(images, self.data.table.part("test")))
             patients = self.data.table.frame.loc[rows, "patient_id"].to_numpy()
             known = Known(
                 self.data.targets[rows], patients, self.data.table.labels, self.data.held_back
@@ -234,6 +236,11 @@ def _paired(runs: Runs, real: Runs, of: str) -> list[Measured]:
 def _there(images: Images, rows: np.ndarray) -> np.ndarray:
     """Those of the rows of which there are images."""
     return images.of(rows) if isinstance(images, Released) else rows
+
+
+def _originals(images: Images, rows: np.ndarray) -> np.ndarray:
+    """The rows of the table that they stand for."""
+    return images.image[rows] if isinstance(images, Released) else rows
 
 
 def _checkpoint(note: Note) -> Path:

@@ -1,9 +1,9 @@
 """A release of sets as an evaluation sees it: one row an image, as of every other method.
 
 Row i is an output to which image i contributed. Where there are several, the rows share them out,
-so that attackers and classifiers see every output, if there are no more of them than images. An
-image that is in none, because it was withheld, is left out wherever the method is measured, as a
-probe and as a picture that the adversary knows.
+and outputs that are then left have rows of their own after those of the images, so that attackers
+and classifiers see every output. An image that is in none, because it was withheld, is left out
+wherever the method is measured, as a probe and as a picture that the adversary knows.
 """
 
 import json
@@ -31,23 +31,23 @@ from attacks.measuring.metrics import Contributors
 
 @dataclass(frozen=True)
 class PartFigures:
-    """What became of a part: how many outputs, how many of them a row stands for, of how many
-    groups of patients, and of `SetRelease.bound`."""
+    """What became of a part: how many outputs, of how many groups of patients, and of
+    `SetRelease.bound`."""
 
     outputs: int
-    shown: int
     groups: int
     bound: float | None
 
 
 class Released(HeldImages):
-    """Released images, one a row of a table.
+    """Released images, one a row of a table, and outputs that are more.
 
     Attributes:
+        image: int64 (R,), the row of the table that each stands for; of the first N its own.
         there: bool (N,), something was released of the image.
         contributors: who went into each row; None where everybody stands alone.
         parts: what became of each part of the table; {} likewise.
-        labels: float32 (N, L), what the method says of each row, of the labels that it was told;
+        labels: float32 (R, L), what the method says of each row, of the labels that it was told;
             None where it says nothing.
         seconds: that an image took, where it was measured.
     """
@@ -61,18 +61,21 @@ class Released(HeldImages):
         contributors: Contributors | None = None,
         parts: dict[str, PartFigures] | None = None,
         labels: np.ndarray | None = None,
+        image: np.ndarray | None = None,
     ) -> None:
         super().__init__(pixels)
+        self.image = np.arange(len(pixels)) if image is None else image
         self.there = np.ones(len(pixels), bool) if there is None else there
         self.contributors, self.parts, self.labels = contributors, parts or {}, labels
 
     def of(self, rows: np.ndarray) -> np.ndarray:
-        """Those of the ``rows`` that something was released of."""
-        return rows[self.there[rows]]
+        """What was released of the ``rows`` of a table."""
+        return standing_for(rows, self.there, self.image)
 
     def write(self, file: Path) -> None:
         """Keeps it in a file that :meth:`read` takes."""
-        arrays: dict[str, Any] = {"pixels": self.pixels.numpy(), "there": self.there}
+        arrays: dict[str, Any] = {"pixels": self.pixels.numpy()}
+        arrays |= {"there": self.there, "rows": self.image}
         if self.contributors is not None:
             arrays |= vars(self.contributors)
         if self.labels is not None:
@@ -93,6 +96,7 @@ class Released(HeldImages):
                 Contributors(*(kept[name] for name in names)) if names else None,
                 {part: PartFigures(**one) for part, one in told["parts"].items()},
                 kept.get("labels"),
+                kept["rows"],
             )
         found.seconds = told["seconds"]
         return found
@@ -130,11 +134,12 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
         for rows in [data.table.part(part)]
     }
     model.fit(sets["train"])
-    shape = data.images.batch(np.zeros(0, int)).shape[1:]
-    pixels = torch.zeros((len(data.table), *shape), dtype=torch.uint8 if bits == 8 else None)
+    shape, count = data.images.batch(np.zeros(0, int)).shape[1:], len(data.table)
+    pixels = [torch.zeros((count, *shape), dtype=torch.uint8 if bits == 8 else None)]
+    said = [np.full(told.shape, np.nan, np.float32)]
+    image = [np.arange(count)]
+    made_of: list[np.ndarray] = [np.zeros(0, np.int64)] * count
     parts: dict[str, PartFigures] = {}
-    made_of: dict[int, np.ndarray] = {}
-    labels = np.full(told.shape, np.nan, np.float32) if model.says else None
     for part, given in sets.items():
         rows, release = data.table.part(part), model.released(given)
         if not len(release):
@@ -144,25 +149,42 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
                 f"where every output needs {model.people}; use more patients, fewer an "
                 "output, or a smaller pool"
             )
-        groups = len(np.unique(release.groups))
-        stands_for = shared_out(release.contributors)
-        shown = len(set(stands_for.values()))
-        parts[part] = PartFigures(len(release), shown, groups, release.bound)
+        parts[part] = PartFigures(len(release), len(np.unique(release.groups)), release.bound)
         levels = (release.images.batch(np.arange(len(release))) * largest).round()
         stored = levels.to(torch.uint8) if bits == 8 else levels / largest
-        for own, number in stands_for.items():
-            made_of[rows[own]] = rows[release.contributors[number]]
-            pixels[rows[own]] = stored[number]
-            if labels is not None and release.labels is not None:
-                labels[rows[own]] = release.labels[number]
-    there = np.isin(np.arange(len(data.table)), list(made_of))
-    return Released(pixels, there, contributors_of(made_of, data), parts, labels)
+        stands_for, left = shared_out(release.contributors)
+        own, numbers = np.array([*stands_for.items()]).T
+        pixels[0][rows[own]] = stored[numbers]
+        pixels.append(stored[left])
+        for one, number in stands_for.items():
+            made_of[rows[one]] = rows[release.contributors[number]]
+        made_of += [rows[release.contributors[number]] for number in left]
+        first = [int(release.contributors[number][0]) for number in left]
+        image.append(rows[np.array(first, np.int64)])
+        if release.labels is not None:
+            said[0][rows[own]] = release.labels[numbers]
+            said.append(release.labels[left])
+    return Released(
+        torch.cat(pixels),
+        np.array([len(one) > 0 for one in made_of[:count]]),
+        contributors_of(made_of, data),
+        parts,
+        np.concatenate(said) if model.says else None,
+        np.concatenate(image),
+    )
 
 
-def shared_out(contributors: Sequence[np.ndarray]) -> dict[int, int]:
+def standing_for(rows: np.ndarray, there: np.ndarray, image: np.ndarray) -> np.ndarray:
+    """Rows of a release, in which each row stands for an ``image`` (R,) of a table, that stand for
+    the table's ``rows``; ``there`` (N,) says of which something was released."""
+    more = np.arange(len(there), len(image))
+    return np.concatenate((rows[there[rows]], more[np.isin(image[more], rows)]))
+
+
+def shared_out(contributors: Sequence[np.ndarray]) -> tuple[dict[int, int], list[int]]:
     """Which of the outputs stands for each image: one that it contributed to, and as many different
     ones as can be (a largest matching of outputs and images); of what then is left, the one that
-    was taken least.
+    was taken least. And which outputs stand for none.
 
     Args:
         contributors: of each output the images that went into it, by number.
@@ -183,15 +205,15 @@ def shared_out(contributors: Sequence[np.ndarray]) -> dict[int, int]:
             of = in_output.indices[in_output.indptr[image] : in_output.indptr[image + 1]]
             found[image] = int(of[taken[of].argmin()])
             taken[found[image]] += 1
-    return found
+    return found, np.flatnonzero(taken == 0).tolist()
 
 
-def contributors_of(made_of: dict[int, np.ndarray], data: Dataset) -> Contributors:
-    """Of rows, by number, the images that each was made of."""
-    most = max((len(rows) for rows in made_of.values()), default=1)
-    image = np.full((len(data.table), most), -1, np.int64)
-    for row, rows in made_of.items():
-        image[row, : len(rows)] = rows
+def contributors_of(made_of: Sequence[np.ndarray], data: Dataset) -> Contributors:
+    """Of rows of a release, by the images that each was made of."""
+    most = max((len(images) for images in made_of), default=1)
+    image = np.full((len(made_of), max(most, 1)), -1, np.int64)
+    for row, images in enumerate(made_of):
+        image[row, : len(images)] = images
     whose = np.where(image >= 0, data.patients[image], -1)
     known = data.table.frame["identified"].to_numpy(bool)[image]
     return Contributors(image, np.where(known, whose, -1), np.where(known, -1, whose))

@@ -25,7 +25,7 @@ from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import each, mean_release, undone_images
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.scenarios import Scenario, probes_and_gallery
-from attacks.knowledge.set_release import Released
+from attacks.knowledge.set_release import Released, standing_for
 from attacks.measuring.covariates import covariates_of
 from attacks.measuring.metrics import Contributors, Owners
 
@@ -37,8 +37,10 @@ class Parts:
 
     Args:
         data: with the patients.
-        images: one a row of its table; None: its own.
-        there: bool (N,), which rows take part; None: all.
+        images: one a row; None: its own.
+        there: bool (N,), which rows of its table take part; None: all.
+        image: int64 (R,), the row of its table that each row stands for (:class:`Released`);
+            None: each for itself.
         contributors: who went into each row; None: its own patient alone.
         labels: of :class:`ImageSet`, for each row.
     """
@@ -49,17 +51,18 @@ class Parts:
         images: Images | None = None,
         *,
         there: np.ndarray | None = None,
+        image: np.ndarray | None = None,
         contributors: Contributors | None = None,
         labels: np.ndarray | None = None,
     ) -> None:
         self._data, self._images, self._labels = data, images, labels
         self._there = np.ones(len(data.table), bool) if there is None else there
-        frame = data.table.frame
+        image = np.arange(len(data.table)) if image is None else image
         self.owners = Owners(
-            np.arange(len(data.table)),
-            data.patients,
-            frame["identified"].to_numpy(bool),
-            covariates_of(data.table),
+            image,
+            data.patients[image],
+            data.table.frame["identified"].to_numpy(bool)[image],
+            covariates_of(data.table)[image],
             contributors=contributors,
         )
         self._known: dict[str, ImageSet] = {}
@@ -67,8 +70,7 @@ class Parts:
     def __call__(self, part: str) -> ImageSet:
         """The images of "train", "validation", "test" or "all"."""
         if part not in self._known:
-            rows = self._data.table.part(part)
-            rows = rows[self._there[rows]]
+            rows = standing_for(self._data.table.part(part), self._there, self.owners.image)
             labels = None if self._labels is None else self._labels[rows]
             self._known[part] = ImageSet(self._pixels(rows), self.owners[rows], labels)
         return self._known[part]
@@ -76,16 +78,22 @@ class Parts:
     def _pixels(self, rows: np.ndarray) -> torch.Tensor:
         if isinstance(self._images, HeldImages):
             return self._images.pixels[torch.as_tensor(rows)]
-        pixels = torch.from_numpy(self._data.images.array(rows)).unsqueeze(1)
+        pixels = torch.from_numpy(self._data.images.array(self.owners.image[rows])).unsqueeze(1)
         return pixels if pixels.dtype == torch.uint8 else pixels.float() / 65535
 
 
 @dataclass(frozen=True)
 class View:
-    """What an attacker sees."""
+    """What an attacker sees.
+
+    Attributes:
+        real, released: to learn from, image beside image.
+        gallery: real images, each once; None: ``real``.
+    """
 
     real: Sets
     released: Sets
+    gallery: Sets | None = None
 
     @classmethod
     def of(
@@ -93,15 +101,18 @@ class View:
     ) -> Self:
         """A release beside its real images; ``shown``: its outputs as they are seen, None: as they
         are."""
-        there = made.there
+        there, image = made.there, made.image
         released = Parts(
             data,
             made if shown is None else shown,
             there=there,
+            image=image,
             contributors=made.contributors,
             labels=made.labels,
         )
-        return cls(real if there.all() else Parts(data, there=there), released)
+        gallery = real if there.all() else Parts(data, there=there)
+        same = len(made) == len(data.table)
+        return cls(gallery if same else Parts(data, there=there, image=image), released, gallery)
 
     def taught(self, level: Level, setting: Setting, *draw: int) -> Attacker:
         """The attacker of a level, which has learnt from the training part, and chosen on the
@@ -121,7 +132,8 @@ class View:
 
     def compared(self, scenario: Scenario, part: str) -> tuple[ImageSet, ImageSet]:
         """Probes and gallery."""
-        return probes_and_gallery(scenario, self.released(part), self.real(part))
+        gallery = self.gallery or self.real
+        return probes_and_gallery(scenario, self.released(part), gallery(part))
 
 
 @dataclass

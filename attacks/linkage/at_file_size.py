@@ -98,9 +98,8 @@ def sets_as_files(
     whole = kind == np.uint8  # else gray levels are parts of the largest
     small = [resize(i if whole else (i * top).round().astype(kind), side) for i in images]
     pixels = np.stack(small) if whole else np.stack(small) / np.float32(top)
-    found = Released(
-        torch.from_numpy(pixels)[:, None], made.there, made.contributors, made.parts, made.labels
-    )
+    told = made.there, made.contributors, made.parts, made.labels, made.image
+    found = Released(torch.from_numpy(pixels)[:, None], *told)
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     found.write(kept)
     return found

@@ -212,7 +212,7 @@ def _measured(wanted: Wanted, data: Dataset, matcher: Matcher, view: View) -> Le
     known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     patients = {}
     for part in MEASURED:
-        probes, gallery = (_of_few_enough(images(part)) for images in (view.released, view.real))
+        probes, gallery = map(_of_few_enough, view.compared("released-real", part))
         owners = probes.owners, gallery.owners
         pictures = Pictures(HeldImages(probes.images)), Pictures(HeldImages(gallery.images))
         scores = matcher.scores(*pictures)

@@ -98,8 +98,8 @@ class SetFigures(Record):
     outputs: int
     shown: int | None = Field(
         None,
-        description="outputs that attackers and classifiers saw, one an image at most; null: not "
-        "counted",
+        description="outputs that attackers and classifiers saw; null: not counted, no more than "
+        "one an image",
     )
     images: int
     withheld: int = Field(description="images that nothing was released of")

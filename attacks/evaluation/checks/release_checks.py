@@ -46,7 +46,7 @@ def every_output_is_seen(results: Results) -> Check | None:
         ],
         good="attackers and classifiers saw every output.",
         bad="attackers and classifiers saw some of the outputs: {}. Who has all of them may link "
-        "more, and learn more; release no more outputs than there are images.",
+        "more, and learn more; measure again, an evaluation shows all of them now.",
     )
 
 

@@ -10,7 +10,6 @@ from asked import ask
 
 from anonymize.anonymizer import load
 from anonymize.configuration import train_options
-from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.data.table import PARTS
@@ -23,6 +22,7 @@ from attacks.cli import main
 from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.processes.work import Silent
+from attacks.knowledge.set_release import Released
 from attacks.measuring.covariates import covariates_of
 
 BY_NAME = {case.name: case for case in CASES}
@@ -122,7 +122,7 @@ def test_copies_are_counted(data):
     pixels = real // 2
     pixels[rows[1]] = real[rows[1]]
     pixels[rows[0]] = real[stranger]
-    found = RealImages(data).shares(HeldImages(torch.from_numpy(pixels)), rows)
+    found = RealImages(data).shares(Released(torch.from_numpy(pixels)), rows)
     assert found == {"untouched": 1 / len(rows), "of_others": 1 / len(rows)}
 
 

@@ -16,6 +16,7 @@ import anonymize
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError
 from anonymize.set_anonymizer import Radiographs
+from attacks.attacker import unit_float
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
@@ -29,6 +30,7 @@ CPU = torch.device("cpu")
 K = 2
 KSAME = f"k-same:k={K},seed=1"
 STRANGERS = "utility-code:codes=3,donors=4,seed=1"
+MOSAIC = "mosaic:g=2,m=2,uses=8,seed=1"  # more outputs than images
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +72,13 @@ def test_what_was_withheld_is_neither_probe_nor_known(data, released, release):
         assert figures.outputs == len(torch.unique(probes.images.flatten(1), dim=0))
 
 
-def test_attackers_and_classifiers_see_every_output_of_every_part(data):
-    """Of a mosaic with several uses there are nearly as many outputs as images."""
-    model = anonymize.load("mosaic:g=2,m=2,uses=2,seed=1")
+@pytest.mark.parametrize("uses", [2, 8])
+def test_attackers_and_classifiers_see_every_output_of_every_part(data, uses):
+    """Of a mosaic with two uses there are nearly as many outputs as images, with eight more."""
+    model = anonymize.load(f"mosaic:g=2,m=2,uses={uses},warp=0.1,seed=1")
     found = released_by(model, data, device=CPU, bits=8)
+    assert (len(found) > len(data.table)) == (uses == 8)
+    made = Release(data, Parts(data), found, model, device=CPU, seed=0).plain
     for part in PARTS:
         every = data.table.part(part)
         rows, given = found.of(every), Rows(data.images, every)
@@ -82,18 +87,16 @@ def test_attackers_and_classifiers_see_every_output_of_every_part(data):
         levels = (release.images.batch(np.arange(len(release))) * 255).round().byte()
         kept = {image.numpy().tobytes() for image in levels}
         assert {image.numpy().tobytes() for image in found.pixels[rows]} == kept
-        assert len(release) <= len(rows)
-        assert set_figures(found, every, part).unseen == 0
+        assert set_figures(found, every, part).shown == len(release)
 
-
-def test_outputs_that_are_more_than_images_are_counted_as_unseen(data):
-    model = anonymize.load("mosaic:g=2,m=2,uses=8,warp=0.1,seed=1")
-    found = released_by(model, data, device=CPU, bits=8)
-    every = data.table.part("test")
-    figures = set_figures(found, every, "test")
-    kept = {image.numpy().tobytes() for image in found.pixels[found.of(every)]}
-    assert figures.outputs > len(every) >= len(kept) == figures.shown
-    assert figures.unseen == figures.outputs - len(kept)
+        learnt, real = made.released(part), made.real(part)
+        assert len(learnt) == len(real) == len(rows)
+        assert np.array_equal(learnt.owners.image, real.owners.image)
+        assert torch.equal(unit_float(real.images), data.images.batch(real.owners.image))
+        assert (learnt.owners.contributors.image == learnt.owners.image[:, None]).any(axis=1).all()
+        probes, gallery = made.compared("released-real", part)
+        assert len(probes) == len(rows)
+        assert np.array_equal(gallery.owners.image, every[found.there[every]])
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -101,7 +104,8 @@ def test_outputs_that_are_more_than_images_are_counted_as_unseen(data):
 def test_outputs_are_shared_out_as_evenly_as_they_can_be(seed):
     rng = np.random.default_rng(seed)
     holds = rng.random(rng.integers(1, 5, 2)) < 0.4
-    shared = shared_out([np.flatnonzero(row) for row in holds])
+    shared, left = shared_out([np.flatnonzero(row) for row in holds])
+    assert {*left} == {*range(len(holds))} - {*shared.values()}
     assert sorted(shared) == np.flatnonzero(holds.any(axis=0)).tolist()
     assert all(holds[output, image] for image, output in shared.items())
     own = [np.flatnonzero(column).tolist() or [-1] for column in holds.T]
@@ -128,7 +132,8 @@ def test_a_release_in_which_nobody_has_another_image_is_refused_by_name(data, re
     one_each = rows[np.unique(data.patients[rows], return_index=True)[1]]
     whole = copy(released)
     whole.there = np.isin(np.arange(len(released)), rows)
-    whole.contributors = contributors_of(dict.fromkeys(rows.tolist(), one_each), data)
+    made_of = [one_each if row in rows else one_each[:0] for row in range(len(released))]
+    whole.contributors = contributors_of(made_of, data)
     everybody = Release(data, Parts(data), whole, release.model, device=CPU, seed=0)
     with pytest.raises(DataError, match=r"nothing that is not of everybody"):
         refuse_alone(everybody, ["validation"], "released-real", "k-same k=3")
@@ -151,7 +156,7 @@ def test_labels_of_a_method_stand_beside_each_image(data, quick_readers):
         assert np.array_equal(found.labels[row], label, equal_nan=True)
 
 
-@pytest.mark.parametrize("spec", [KSAME, "gaussian-blur", "k-same:k=2,read=1,seed=1"])
+@pytest.mark.parametrize("spec", [KSAME, MOSAIC, "gaussian-blur", "k-same:k=2,read=1,seed=1"])
 def test_other_processes_read_what_one_made(data, spec, tmp_path, quick_readers):
     made = released_by(anonymize.load(spec), data, device=CPU, bits=8)
     made.seconds = 0.25
@@ -160,6 +165,7 @@ def test_other_processes_read_what_one_made(data, spec, tmp_path, quick_readers)
     assert torch.equal(found.pixels, made.pixels)
     assert (found.seconds, found.parts) == (0.25, made.parts)
     assert np.array_equal(found.there, made.there)
+    assert np.array_equal(found.image, made.image)
     for one, other in ((found.labels, made.labels), (found.contributors, made.contributors)):
         assert (one is None) == (other is None)
     if made.labels is not None:
@@ -230,7 +236,7 @@ def evaluated(smaller, tmp_path_factory):
     more = smaller["data"] | {"patients": 60, "images": 180}
     (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller | {"data": more}))
     given = ("--config", folder / "tiny.yaml", "--out", folder / "out", "--device", "cpu")
-    methods = ("--method", KSAME, "--method", "mosaic:g=2,m=2,seed=1", "--method", STRANGERS)
+    methods = ("--method", KSAME, "--method", MOSAIC, "--method", STRANGERS)
     attackers = (
         "--attackers",
         "verification,histogram-metric,training-free,codes,ensemble,ensemble:white-box,sets",
@@ -246,9 +252,11 @@ def test_an_evaluation_measures_it_whole(evaluated):
     real, mean, mosaic, _ = results.methods
     assert real.sets is None
     assert real.privacy["histogram-metric"].precision_at_1_own is None
+    assert 0 < mean.sets.outputs < mean.sets.images - mean.sets.withheld
+    assert mosaic.sets.outputs > mosaic.sets.images
     for method, people in ((mean, K), (mosaic, 4)):
         assert method.sets.contributors >= people
-        assert 0 < method.sets.outputs < method.sets.images - method.sets.withheld
+        assert method.sets.outputs == method.sets.shown
         for attack in method.privacy.values():
             assert 0 <= attack.precision_at_1_own <= attack.precision_at_1 <= 1
             assert 0 < attack.precision_at_1_coin < 1

@@ -1,0 +1,61 @@
+"""What benches came to is committed with the settings that their documented commands give."""
+
+import importlib
+import json
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import reproduced
+
+from anonymize.configuration import load_options
+from attacks.check.known_answers import ATTACKERS, CASES
+from attacks.commands.check import command
+
+ANSWERED = "attacks check --known-answers"
+SETTINGS = files("attacks.check") / "known_answers.yaml"
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.syspath_prepend(str(reproduced.ROOT / "tests" / "benchmarks"))
+    return importlib.import_module
+
+
+def committed(name):
+    return json.loads((reproduced.RESULTS / name).read_text(encoding="utf-8"))
+
+
+def test_known_answers_are_those_of_the_command():
+    page = (reproduced.ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    assert f"\n{ANSWERED}\n" in page
+    asked = command.make_context("check", shlex.split(ANSWERED)[2:]).params
+    assert asked["known_answers"]
+    assert not any(asked[name] for name in ("source", "root", "settings"))
+    kept = committed("known_answers.json")
+    options = load_options(Path(str(SETTINGS)), {})
+    assert kept["changed"] == {}
+    assert kept["attackers"] == list(ATTACKERS)
+    assert (kept["seed"], kept["source"]["name"]) == (options.seed, options.data.source)
+    assert [answer["case"] for answer in kept["answers"]] == [case.name for case in CASES]
+
+
+def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
+    """And lies between 93 and 97 %, up to twice its own standard error."""
+    interval_coverage, kept = bench("interval_coverage"), committed("coverage.json")
+    assert kept["figures"] == interval_coverage.FIGURES
+    many = {world["patients"]: world["repetitions"] for world in kept["worlds"]}
+    assert many == interval_coverage.REPETITIONS
+    for world in kept["worlds"]:
+        assert world["coverage"].keys() == kept["figures"].keys()
+        for name, share in world["coverage"].items():
+            error = (share * (1 - share) / world["worlds"][name]) ** 0.5
+            assert 0.93 - 2 * error < share < 0.97 + 2 * error, (world["patients"], name)
+
+
+def test_attacked_files_are_looked_at_as_an_attacker_does_without_options(bench):
+    bench("bench_release_attack")
+    rows = committed("release_attack.json")
+    assert {row["images"] for row in rows} == {"phantom", "pediatric-pneumonia"}
+    assert {row["looks_at"] for row in rows} == {load_options("quick", {}).data.size}
