@@ -31,7 +31,7 @@ from anonymize.data.cached_images import ImageCache
 from anonymize.data.image_files import reading
 from anonymize.data.sources.listing import ImageError
 from anonymize.data.table import COLUMNS, Table
-from anonymize.errors import DataError, counted
+from anonymize.errors import DataError
 from anonymize.fingerprint import fingerprint
 from anonymize.folder_lock import in_turn
 from anonymize.options import DataOptions
@@ -84,13 +84,9 @@ def prepare(
     with h5py.File(path, "r", locking=False) as file:
         state, crc, failed = file["state"][:], file["crc"][:], _failures(file, table)
     report(len(table), len(table))
-    if failed and strict:
-        raise ImageError(f"source {table.source}", len(table), failed)
     bad = state == FAILED
-    if bad.all():
-        raise DataError(
-            f"source {table.source}: none of {counted(len(table), 'image')} can be read"
-        )
+    if failed and (strict or bad.all()):
+        raise ImageError(f"source {table.source}", len(table), failed)
     kept = table.with_frame(table.frame[~bad])
     content = fingerprint(table.source, size, _said(kept.frame), state[~bad], crc[~bad])
     kept = replace(kept, skipped=table.skipped + failed, fingerprint=content)

@@ -17,7 +17,6 @@ from PIL import Image
 from anonymize.data.cache import cache_directory
 from anonymize.data.cached_images import IN_MEMORY
 from anonymize.data.sources.listing import ImageError
-from anonymize.errors import DataError
 
 
 @pytest.mark.parametrize("limit", [0, IN_MEMORY])
@@ -157,5 +156,5 @@ def test_what_could_not_be_read_is_tried_again(few, tmp_path):
 def test_nothing_readable(few, tmp_path):
     for path in (tmp_path / "set").glob("*.png"):
         path.unlink()
-    with pytest.raises(DataError, match=r"none of 9 images can be read"):
+    with pytest.raises(ImageError, match=r"9 of 9 images cannot be used .* give others"):
         prepared(few, tmp_path, on_missing="skip")
