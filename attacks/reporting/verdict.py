@@ -220,11 +220,13 @@ def _left_out(results: ReleaseResults) -> Iterator[str]:
     if results.unlisted is None:
         yield "warning: the manifest cannot be read, so that nobody knows which files belong here"
     if results.unlisted:
+        whose = (
+            f". Whose {results.foreign} of them are nobody says, so that these count in no figure"
+        )
         yield (
             f"warning: the manifest does not name {counted(results.unlisted, 'file')} of the "
-            "release, which were attacked, too, as far as they can be read; found.csv says what "
-            f"each was taken for. Whose {results.foreign} of them are nobody says, so that these "
-            "count in no figure"
+            "release, attacked, too, where they can be read (else in unread.csv); found.csv says "
+            f"what each was taken for{whose if results.foreign else ''}"
         )
     if absent := results.without_real - results.foreign:
         yield (
