@@ -164,7 +164,8 @@ LINKED = (
     *(STRONGEST[0], ONE_PAIR, STRONGEST[1], LESS_REAL, "less the control"),
     *(LIKE, *GUESSED, TRAINED),
 )
-OPERATING = ("EER", *map(missed_at, RATES), GUESSED[1], "R_s", TRAINED)
+ERRORS = ("EER", *map(missed_at, RATES))
+OPERATING = (*ERRORS, GUESSED[1], "R_s", TRAINED)
 READ = (
     "classifier frozen ↑",
     RETRAINED,

@@ -46,6 +46,7 @@ SETS, LARGER = "sets", "sets_resnet"
 WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
 BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
+USES, USES_LARGER = "sets_uses", "sets_uses_resnet"  # more outputs than images
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -165,9 +166,9 @@ def sets() -> str:
 def measured_sets() -> list[tuple[str, Method, Method | None]]:
     """Title of each release of the children at 96 px, of sets or beside them, how it was measured,
     and how with a larger classifier, if it was."""
-    measured = (COARSE_LARGER, TOLD_LARGER, WHOLE_LARGER, LARGER)
+    measured = (USES_LARGER, COARSE_LARGER, TOLD_LARGER, WHOLE_LARGER, LARGER)
     larger = {_kind(m): m for key in measured for m in results(key).methods}
-    further = (one for key in (WHOLE, TOLD, BANDS, COARSE) for one in results(key).titled)
+    further = (one for key in (WHOLE, TOLD, BANDS, COARSE, USES) for one in results(key).titled)
     titled = [*results(SETS).titled, *((title, m) for title, m in further if m.sets)]
     return [(title, method, larger.get(_kind(method))) for title, method in titled]
 

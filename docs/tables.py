@@ -20,6 +20,7 @@ from cells import (
     CELLS,
     COMPARED,
     CONTROL,
+    ERRORS,
     FLOORS,
     GUESSED,
     LINKED,
@@ -40,6 +41,8 @@ from compared import (
     SETS,
     TOLD,
     TOLD_LARGER,
+    USES,
+    USES_LARGER,
     WHOLE,
     WHOLE_LARGER,
     against_control,
@@ -84,6 +87,8 @@ FURTHER = {
     BANDS: "…, one band",
     COARSE: "…, coarse, 4 × 4",
     COARSE_LARGER: "…, ResNet-18, coarse, 4 × 4",
+    USES: "…, coarse, 4 × 4, four uses",
+    USES_LARGER: "…, ResNet-18, coarse, 4 × 4, four uses",
     "sets_before_after": "…, the very films",
     "codes": "Children, codes",
     "dials": "…, dials",
@@ -264,8 +269,10 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
             if floor.equal_error_rate:
                 found["EER"] = share(floor.equal_error_rate)
             found |= {missed_at(p.false_match_rate): missed(p) for p in floor.operating_points}
-            unknown = "–" if floor.auc else "not measured"
-            cells = [found.get(name, unknown) for name in named]
+            unmeasured = {*named} if floor.auc is None else {*GUESSED, *ERRORS}
+            cells = [
+                found.get(name, "not measured" if name in unmeasured else "–") for name in named
+            ]
             yield ["", f"*floor: {FLOORS[floor.name]}*", *cells]
 
 
