@@ -11,9 +11,10 @@ import reproduced
 
 from anonymize.configuration import load_options
 from attacks.check.known_answers import ATTACKERS, CASES
+from attacks.commands import shared
 from attacks.commands.check import command
 
-ANSWERED = "attacks check --known-answers"
+ANSWERED = "attacks check --known-answers --set threads=1"
 SETTINGS = files("attacks.check") / "known_answers.yaml"
 
 
@@ -29,13 +30,14 @@ def committed(name):
 
 def test_known_answers_are_those_of_the_command():
     page = (reproduced.ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
-    assert f"\n{ANSWERED}\n" in page
+    assert f"`{ANSWERED}`" in page
     asked = command.make_context("check", shlex.split(ANSWERED)[2:]).params
     assert asked["known_answers"]
-    assert not any(asked[name] for name in ("source", "root", "settings"))
+    assert asked["source"] is None
     kept = committed("known_answers.json")
-    options = load_options(Path(str(SETTINGS)), {})
-    assert kept["changed"] == {}
+    changed = shared.changes(asked)
+    options = load_options(Path(str(SETTINGS)), changed)
+    assert kept["changed"] == {name: str(value) for name, value in changed.items()}
     assert kept["attackers"] == list(ATTACKERS)
     assert (kept["seed"], kept["source"]["name"]) == (options.seed, options.data.source)
     assert [answer["case"] for answer in kept["answers"]] == [case.name for case in CASES]
