@@ -10,7 +10,7 @@ REAL = "identity"
 # evaluations.
 ALWAYS: Mapping[str, Any] = {
     **dict.fromkeys(("unit", "mu", "rms", "controls", "b", "epsilon", "k", "g", "band")),
-    "m": 1,
+    **dict.fromkeys(("m", "uses"), 1),
     **dict.fromkeys(("read", "warp", "own", "samples"), 0),
 }
 SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
