@@ -66,7 +66,8 @@ def checked() -> str:
         for c in every_level()
     ]
     first, last = (f(o["made"] for o in outcomes) for f in (min, max))
-    days = f"Run from {first} to {last}, each attacker with the program of its day.\n"
+    several = f"from {first} to {last}, each attacker with the program of its day"
+    days = f"Run {f'on {first}' if first == last else several}.\n"
     return f"{markdown(('attacker', *cases), rows)}\n{days}"
 
 
