@@ -155,15 +155,14 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
         stands_for, left = shared_out(release.contributors)
         own, numbers = np.array([*stands_for.items()]).T
         pixels[0][rows[own]] = stored[numbers]
-        pixels.append(stored[left])
+        pixels.append(stored[[*left]])
         for one, number in stands_for.items():
             made_of[rows[one]] = rows[release.contributors[number]]
         made_of += [rows[release.contributors[number]] for number in left]
-        first = [int(release.contributors[number][0]) for number in left]
-        image.append(rows[np.array(first, np.int64)])
+        image.append(rows[np.array([*left.values()], np.int64)])
         if release.labels is not None:
             said[0][rows[own]] = release.labels[numbers]
-            said.append(release.labels[left])
+            said.append(release.labels[[*left]])
     return Released(
         torch.cat(pixels),
         np.array([len(one) > 0 for one in made_of[:count]]),
@@ -181,10 +180,11 @@ def standing_for(rows: np.ndarray, there: np.ndarray, image: np.ndarray) -> np.n
     return np.concatenate((rows[there[rows]], more[np.isin(image[more], rows)]))
 
 
-def shared_out(contributors: Sequence[np.ndarray]) -> tuple[dict[int, int], list[int]]:
+def shared_out(contributors: Sequence[np.ndarray]) -> tuple[dict[int, int], dict[int, int]]:
     """Which of the outputs stands for each image: one that it contributed to, and as many different
     ones as can be (a largest matching of outputs and images); of what then is left, the one that
-    was taken least. And which outputs stand for none.
+    was taken least. And for which image each output stands that stands for none: the contributor
+    that has fewest by then.
 
     Args:
         contributors: of each output the images that went into it, by number.
@@ -205,7 +205,11 @@ def shared_out(contributors: Sequence[np.ndarray]) -> tuple[dict[int, int], list
             of = in_output.indices[in_output.indptr[image] : in_output.indptr[image + 1]]
             found[image] = int(of[taken[of].argmin()])
             taken[found[image]] += 1
-    return found, np.flatnonzero(taken == 0).tolist()
+    has, left = np.zeros(size[1], int), {}
+    for output in np.flatnonzero(taken == 0).tolist():
+        left[output] = int(contributors[output][has[contributors[output]].argmin()])
+        has[left[output]] += 1
+    return found, left
 
 
 def contributors_of(made_of: Sequence[np.ndarray], data: Dataset) -> Contributors:

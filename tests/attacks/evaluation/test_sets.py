@@ -84,6 +84,10 @@ def test_attackers_and_classifiers_see_every_output_of_every_part(data, uses):
         rows, given = found.of(every), Rows(data.images, every)
         release = model.released(Radiographs(given, data.patients[every], data.targets[every]))
         assert len(release) == found.parts[part].outputs
+        stand = np.bincount(found.image[rows], minlength=len(found.there))[
+            every[found.there[every]]
+        ]
+        assert stand.max() - stand.min() <= 2  # nobody stands for many more than others do
         levels = (release.images.batch(np.arange(len(release))) * 255).round().byte()
         kept = {image.numpy().tobytes() for image in levels}
         assert {image.numpy().tobytes() for image in found.pixels[rows]} == kept
@@ -104,10 +108,14 @@ def test_attackers_and_classifiers_see_every_output_of_every_part(data, uses):
 def test_outputs_are_shared_out_as_evenly_as_they_can_be(seed):
     rng = np.random.default_rng(seed)
     holds = rng.random(rng.integers(1, 5, 2)) < 0.4
+    holds[np.arange(len(holds)), rng.integers(holds.shape[1], size=len(holds))] = True
     shared, left = shared_out([np.flatnonzero(row) for row in holds])
     assert {*left} == {*range(len(holds))} - {*shared.values()}
     assert sorted(shared) == np.flatnonzero(holds.any(axis=0)).tolist()
-    assert all(holds[output, image] for image, output in shared.items())
+    assert all(
+        holds[output, image]
+        for image, output in [*shared.items(), *((i, o) for o, i in left.items())]
+    )
     own = [np.flatnonzero(column).tolist() or [-1] for column in holds.T]
     most = max(len({*choice} - {-1}) for choice in product(*own))  # a second derivation: try all
     assert len(set(shared.values())) == most
