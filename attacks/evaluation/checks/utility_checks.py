@@ -196,16 +196,25 @@ def retrained_classifier_is_no_worse(results: Results) -> Check | None:
 def labels_have_both_values(results: Results) -> Check | None:
     """A label that hardly anybody in the evaluated part has, or has not, has no AUC."""
     measured = [
-        found.auc.per_class
-        for m in results.methods
-        for found in (m.utility.frozen, m.utility.retrained)
+        (label, title, auc)
+        for title, method in results.titled
+        for found in (method.utility.frozen, method.utility.retrained)
         if found is not None
+        for label, auc in found.auc.per_class.items()
     ]
-    missing = dict.fromkeys(k for labels in measured for k, v in labels.items() if v is None)
+    missing: dict[str, dict[str, None]] = {}
+    for label, title, auc in measured:
+        if auc is None:
+            missing.setdefault(label, {})[title] = None
+    all_of = {title for title, method in results.titled if method.name == REAL}
+    some = {
+        label: "" if all_of & {*titles} else f" (among those released by {', '.join(titles)})"
+        for label, titles in missing.items()
+    }
     return judged(
         "every label occurs",
         measured,
-        missing,
+        [f"{label}{whose}" for label, whose in some.items()],
         good=f"every label is that of {BEARERS} evaluated patients or more, and not of as many.",
         bad=f"borne, or lacked, by fewer than {BEARERS} evaluated patients, too few to say how "
         "sure it is, so left out of the mean AUC: {}.",

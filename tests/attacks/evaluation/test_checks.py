@@ -18,7 +18,13 @@ from sound_results import (
 )
 from test_results import attack, estimate, made_up, method
 
-from attacks.evaluation.checks import checks, choice_checks, floor_checks, release_checks
+from attacks.evaluation.checks import (
+    checks,
+    choice_checks,
+    floor_checks,
+    release_checks,
+    utility_checks,
+)
 from attacks.evaluation.checks.checks import RULES, run_checks
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.release_figures import SetFigures
@@ -288,6 +294,13 @@ def test_an_attack_without_an_interval_is_not_trusted():
 def test_rules_without_anything_to_look_at_are_left_out():
     results = made_up(methods=(Method(name="identity"),))
     assert run_checks(results) == ()
+
+
+def test_a_label_rare_among_the_images_of_one_release_is_said_to_be_so():
+    found = utility_checks.labels_have_both_values(read(3, missing=("nodule",)))
+    title = read(3).titled[3][0]
+    assert not found.passed
+    assert f": nodule (among those released by {title})." in found.message
 
 
 def test_long_lists_are_cut_short():
