@@ -165,6 +165,7 @@ LINKED = (
     *(LIKE, *GUESSED, TRAINED),
 )
 ERRORS = ("EER", *map(missed_at, RATES))
+BY_LOT = {"EER": "50 %"} | {missed_at(rate): f"{100 - 100 * rate:g} %" for rate in RATES}
 OPERATING = (*ERRORS, GUESSED[1], "R_s", TRAINED)
 READ = (
     "classifier frozen ↑",

@@ -17,7 +17,9 @@ from pathlib import Path
 import reproduced
 import rooms
 from cells import (
+    BY_LOT,
     CELLS,
+    COIN,
     COMPARED,
     CONTROL,
     ERRORS,
@@ -95,9 +97,11 @@ FURTHER = {
     "samples": "…, made up",
     "held_back": "Phantom, findings held back",
     "sets_read_held": "…, labels read",
+    "held_back_real": "ChestX-ray14, findings held back",
     "sets_covid19": "COVID-19, sets",
     "sets_chestxray14": "ChestX-ray14, sets",
 }
+OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),
@@ -260,7 +264,7 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
         if said:
             yield [images, said, *(CELLS[name](method) for name in named)]
             images = ""
-    for floor in own.floors:
+    for floor in results(f"{OF_FLOORS}/{key}").floors:
         if floor.name in shown:
             aucs = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
             found = {title: in_words(auc, digits=2) for title, auc in aucs.items() if auc}
@@ -269,6 +273,7 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
             if floor.equal_error_rate:
                 found["EER"] = share(floor.equal_error_rate)
             found |= {missed_at(p.false_match_rate): missed(p) for p in floor.operating_points}
+            found |= BY_LOT if floor.name == COIN else {}
             unmeasured = {*named} if floor.auc is None else {*GUESSED, *ERRORS}
             cells = [
                 found.get(name, "not measured" if name in unmeasured else "–") for name in named

@@ -122,11 +122,13 @@ def test_no_option_names_a_folder(tmp_path):
 
 
 def test_a_name_is_of_one_model():
-    """In all evaluations of the same images; what was trained is known by its weights."""
+    """In all evaluations of the same images of which methods were told the same findings; what was
+    trained is known by its weights."""
     models: dict[tuple, set] = {}
     for key in reproduced.evaluations():
         own = tables.results(key)
-        images = (own.source.name, own.source.size, own.source.images)
+        about = own.source
+        images = (about.name, about.size, about.images, *about.held_back)
         for title, method in own.titled:
             made = method.fingerprint or frozenset(method.options.items())
             models.setdefault((*images, title), set()).add(made)
