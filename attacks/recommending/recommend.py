@@ -7,13 +7,13 @@ from pathlib import Path
 
 from anonymize.data.dataset import Dataset
 from anonymize.display import counter
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, counted
 from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute
 from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.claim import claimed
-from attacks.evaluation.processes.work import Display, Silent
+from attacks.evaluation.processes.work import Display, Silent, in_words
 from attacks.recommending.candidates import ATTACKERS, candidates, repeatable
 from attacks.recommending.choice import Choice, Evidence, Wish, choose, too_few
 from attacks.recommending.command_line import command_line, has_files
@@ -90,6 +90,11 @@ def recommend(
         evidence = Evidence(None, (), patients=patients)
         return Recommendation(asked, choose(evidence, asked.wish), evidence)
     specs = candidates(options.data.size)
+    display.say(
+        f"up to {len(specs)} releases of {counted(len(data.table), 'image')} at "
+        f"{options.data.size} px, one after the other for {in_words(asked.seconds)}; how many that "
+        "allows is known after the first. Stopped, the same command goes on."
+    )
     entrants = {spec: Entrant(repeatable(spec, options.seed)) for spec in specs}
     plan = Plan([Entrant(REAL), *entrants.values()], options, ATTACKERS, command=asked.command)
     with claimed(out, "results", plan.subject):

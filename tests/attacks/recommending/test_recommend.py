@@ -87,6 +87,7 @@ def asked(root, tmp_path, monkeypatch):
         sizes = ("--set", f"data.size={SIZE}", "--set", "data.workers=1")
         where = ("--root", folder, "--out", tmp_path / out)
         result = ask(main, "recommend", *where, *sizes, *words, code=code)
+        call.shown = result.stderr
         return result.stdout if code == 0 else result.output
 
     return call
@@ -107,6 +108,13 @@ def test_a_recommendation_and_its_limits(asked):
     for word in ("does not promise", "How sure", "one lot of the method", f"{SIZE} px"):
         assert word in output
     assert "0.550 (0.520–0.580)" in output.partition("Without looking for a patient")[2]
+
+
+def test_how_much_is_ahead_is_said_first(asked):
+    asked("--minutes", 7)
+    first = next(line for line in asked.shown.splitlines() if "preparing" not in line)
+    assert first.startswith(f"up to {NUMBER} releases of 80 images at {SIZE} px, one after the")
+    assert "for 7 min;" in first
 
 
 def test_the_command_that_is_told_runs(asked, root, tmp_path, monkeypatch):
