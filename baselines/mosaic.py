@@ -22,8 +22,9 @@ class Mosaic(SetMethod):
     lot, each in ``uses`` mosaics. Their weights add up to m/g² of an image, which is all that
     anybody can put together of him; they reach ``feather``/2 patches into their neighbours, where
     they fade. Patches are left over where g² does not divide them, and not shown. With ``warp``
-    each is deformed by a random smooth field, another one wherever it is shown. A ``band`` leaves
-    out fine structure, or coarse.
+    each is deformed by a random smooth field, another one wherever it is shown, so that other
+    pixels around come into it: together up to ``uses``·m/g² of an image. A ``band`` leaves out fine
+    structure, or coarse.
 
     What is not promised: that a patch tells nobody, who has the image it is of, whose it is.
     """
@@ -37,7 +38,9 @@ class Mosaic(SetMethod):
 
     @property
     def shown(self) -> float:
-        return self.settings.m / self.settings.g**2
+        o = self.settings
+        times = 1 if o.warp is None else o.uses
+        return min(1.0, times * o.m / o.g**2)
 
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
         images, o = by_patient(given.patients), self.settings

@@ -37,7 +37,7 @@ def answer(
     names = attackers.split(",") if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
         folder = out or Path(temporary)
-        with claimed(folder, Path(FILE).stem, of_options(options)):
+        with claimed(folder, Path(FILE).stem, of_options(options) | {"attackers": list(names)}):
             found, evaluation = answers(
                 options, folder, compute=compute, display=shown, attackers=names
             )

@@ -33,7 +33,8 @@ from attacks.measuring.similarity import similarity
 from attacks.measuring.statistics import estimate_identification, measure_identification
 from attacks.results import REAL, SETS, Attack, Method
 
-FINDINGS, TASK, COIN, COIN_SETS = "findings", "task", "coin", "coin, sets"
+FINDINGS, TASK, TASK_SETS = "findings", "task", "task, sets"
+COIN, COIN_SETS = "coin", "coin, sets"
 BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name
 GUESSES = ("precision_at_1", "r_s")
 DRAWS = 100  # of a coin
@@ -45,6 +46,7 @@ MESSAGES = {
     "that keeps the findings links this much to whoever reads them.",
     TASK: "what the classifier of the findings says of real images, and nothing else. A release "
     "that keeps what this classifier reads can hardly link less.",
+    TASK_SETS: "the same, taken together over all images of a patient.",
     BIOMETRICS: "age, sex and view, read from the real images by a network. A release that shows "
     "them links this much.",
     METADATA: "true {facts}; no pixel is looked at. It stays linkable if released beside the "
@@ -86,18 +88,23 @@ class Floors:
         if not len(genuine_places(self.tested, self.tested)[0]):
             return ()
         data, apart = self.data, self.plan.part == "test"
+        sets = any(attacker.name == SETS for attacker in self.plan.chosen)
         found = []
         if data.table.labels:
             found.append(self._of(FINDINGS, equal_findings(self.tested)))
         if apart and self.plan.measures_utility and data.table.labels:
-            found.append(self._of(TASK, self._task()))
+            read = self._task()
+            found.append(self._of(TASK, read))
+            if sets:
+                together, alike = self._figures(over_sets(read, self.tested, self.tested))
+                found.append(_floor(TASK_SETS, together, alike))
         found.append(self._biometrics(methods))
         if apart and not not_said(tuple(FACTS), data):
             knows = Metadata(data.table.frame).learn(self.owners[data.table.part("train")])
             linked = knows.compared(self.tested, self.tested)
             found.append(self._of(METADATA, linked, facts=in_words(knows.facts, "and")))
         found.append(self._coin(COIN))
-        if any(attacker.name == SETS for attacker in self.plan.chosen):
+        if sets:
             found.append(self._coin(COIN_SETS))
         return tuple(found)
 
@@ -106,12 +113,8 @@ class Floors:
         guessing, ranked = self._figures(
             one_order(scores, derive_seed(self.plan.options.seed, name))
         )
-        return Floor(
-            name=name,
-            message=MESSAGES[name].format(**said),
-            auc=every.auc,
-            matched=alike and alike.auc,
-            **_beside(guessing, ranked),
+        return _floor(
+            name, every, alike, **_beside(guessing, ranked), message=MESSAGES[name].format(**said)
         )
 
     def _figures(self, scores: np.ndarray) -> tuple[Figures, Matched | None]:
@@ -130,13 +133,7 @@ class Floors:
             if not self.plan.floor:
                 return Floor(name=BIOMETRICS, message=f"not measured: {self._unread()}.")
             attack = self.on_real_images()
-        return Floor(
-            name=BIOMETRICS,
-            message=MESSAGES[BIOMETRICS],
-            auc=attack.auc,
-            matched=attack.matched and attack.matched.auc,
-            **_beside(attack, attack.matched),
-        )
+        return _floor(BIOMETRICS, attack, attack.matched, **_beside(attack, attack.matched))
 
     def _unread(self) -> str:
         """Why age, sex and view cannot be read from these images, in words."""
@@ -162,8 +159,18 @@ class Floors:
         if not sets:
             found = random_guesses(self.tested, seed)
             guessed = {figure: _spread(of_draws) for figure, of_draws in found.items()}
+            if matched is not None:
+                alike = random_guesses(self.tested.matching, seed)
+                guessed["first_guess_matched"] = _spread(alike["precision_at_1"])
         message = MESSAGES[name].format(draws=len(drawn))
         return Floor(name=name, message=message, auc=_spread(drawn), matched=matched, **guessed)
+
+
+def _floor(
+    name: str, every: Figures, alike: Matched | None, message: str = "", **beside: Any
+) -> Floor:
+    said = message or MESSAGES[name]
+    return Floor(name=name, message=said, auc=every.auc, matched=alike and alike.auc, **beside)
 
 
 def _beside(every: Figures, alike: Matched | None) -> dict[str, Any]:
@@ -171,6 +178,7 @@ def _beside(every: Figures, alike: Matched | None) -> dict[str, Any]:
     headline = alike or every
     return {
         **{figure: every.estimate(figure) for figure in GUESSES},
+        "first_guess_matched": alike and alike.estimate("precision_at_1"),
         "equal_error_rate": headline.estimate("equal_error_rate"),
         "operating_points": headline.operating_points,
     }

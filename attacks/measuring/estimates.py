@@ -189,6 +189,9 @@ class Floor(Record):
     auc: Estimate | None = Field(None, description="null: not measured; the message says why")
     matched: Estimate | None = Field(None, description="AUC against matched impostors")
     precision_at_1: Estimate | None = Field(None, description="first guesses right, among all")
+    first_guess_matched: Estimate | None = Field(
+        None, description="first guesses right, among matched images"
+    )
     r_s: Estimate | None = Field(None, description="patients given away, among all")
     equal_error_rate: Estimate | None = Field(None, description="against matched impostors")
     operating_points: tuple[OperatingPoint, ...] = Field((), description="of the same pairs")

@@ -34,6 +34,7 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     for floor in results.floors:
         figures = {"auc": floor.auc, "auc, matched": floor.matched}
         figures |= {"precision_at_1": floor.precision_at_1, "r_s": floor.r_s}
+        figures["precision_at_1, matched"] = floor.first_guess_matched
         figures["equal_error_rate, matched"] = floor.equal_error_rate
         figures |= {f"{name}, matched": found for name, found in _missed(floor.operating_points)}
         for name, figure in figures.items():

@@ -209,6 +209,7 @@ def floor_table(results: Results) -> Table:
         title: [getattr(f, figure) for f in results.floors]
         for figure, title in (
             ("precision_at_1", "first guess right"),
+            ("first_guess_matched", "first guess right, matched images"),
             ("r_s", "patients given away"),
         )
     }

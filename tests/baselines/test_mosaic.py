@@ -186,6 +186,27 @@ def test_every_patch_is_deformed_by_a_warp_of_its_own():
     torch.testing.assert_close(shown, whole[patch[2:]], atol=2e-3, rtol=0)
 
 
+@pytest.mark.parametrize(("warp", "uses"), [(None, 3), (0.1, 1), (0.1, 2), (0.1, 4)])
+def test_no_more_of_anybody_is_shown_than_is_told(warp, uses):
+    """Pixels of one image that stand in its patches, where they weigh half or more, all mosaics
+    together: bent anew in each, a patch shows others as well."""
+    side, g, m = 96, 4, 4
+    model = anonymize.load(f"mosaic:g={g},m={m},uses={uses},seed=0" + f",warp={warp}" * bool(warp))
+    pixel = torch.stack(torch.meshgrid(*[torch.arange(side).float()] * 2, indexing="ij"))
+    drawn = Warps.drawn(warp, (uses, m), np.random.default_rng(0)) if warp else None
+    core = weights((side, side), g, 0.5)[torch.tensor([0, 3, 9, 14])] >= 0.5
+    shown = torch.zeros(side, side, dtype=torch.bool)
+    for mosaic, cell in np.ndindex(uses, m):
+        place = slice(0, side), slice(0, side)
+        moved = drawn.moved(pixel, mosaic, cell, place) if drawn else pixel
+        row, column = moved.round().long().clamp(0, side - 1)
+        shown[row[core[cell]], column[core[cell]]] = True
+    once = m / g**2
+    assert shown.float().mean() <= model.shown
+    assert model.shown == (min(1, once * uses) if warp else once)
+    assert (shown.float().mean() > once) == (warp is not None and uses > 1)
+
+
 def test_brightness_contrast_sharpness_and_noise_are_taken_off():
     images = GIVEN.images.batch(np.arange(6))
     parts, level = standardised(images)

@@ -109,6 +109,12 @@ def test_findings_and_coins_of_real_data(floors):
     assert high - low < found["coin, sets"].auc.ci95[1] - found["coin, sets"].auc.ci95[0]
     assert "100 such attackers" in found["coin"].message
     assert 0 < found["coin"].precision_at_1.mean < found["coin"].r_s.mean < 1
+    # Among matched images a guess by lot is right as often as the share of its genuine ones.
+    genuine, other = (f(who.matching, who.matching) for f in (genuine_pairs, impostor_pairs))
+    asked = genuine.any(axis=1)
+    share = genuine.sum(axis=1)[asked] / (genuine | other).sum(axis=1)[asked]
+    error = 0.5 / (100 * asked.sum()) ** 0.5
+    assert found["coin"].first_guess_matched.mean == pytest.approx(share.mean(), abs=4 * error)
     assert 0 < found["findings"].precision_at_1.mean <= found["findings"].r_s.mean < 1
     assert found["metadata"].r_s.ci95
     # Among pairs alike in their findings, these tell nothing, however their ties fall.
@@ -156,3 +162,24 @@ def test_the_floor_of_metadata_names_what_it_knows(floors, options, data):
 def test_nobody_to_link_has_no_floor(floors):
     of, who, _ = floors
     assert of(Owners(who.image, who.image, who.identified, who.covariates)) == {}
+
+
+def test_what_a_classifier_reads_tells_more_of_all_images_of_a_patient(options, data, monkeypatch):
+    """Single images tell a patient by little, which adds up."""
+    who, rng = Parts(data).owners, np.random.default_rng(0)
+    rows = data.table.part("test")
+    alike = (data.patients[rows][:, None] == data.patients[rows]) + rng.normal(
+        size=(len(rows),) * 2
+    )
+    monkeypatch.setattr(Floors, "_task", lambda self: alike.astype(np.float32))
+    read = Attack(knowledge="ignorant", auc=Estimate(mean=0.6, runs=(0.6,), sd=0.0))
+
+    def measured(*attackers):
+        plan = Plan([Entrant("identity")], options, attackers=attackers)
+        found = Floors(plan, data, who, None, Compute(), lambda: read).measured()
+        return {floor.name: floor for floor in found}
+
+    assert "task, sets" not in measured("training-free")
+    found = measured("training-free", "sets")
+    assert found["task, sets"].auc.mean > found["task"].auc.mean + 0.05
+    assert found["task, sets"].message.endswith("all images of a patient.")
