@@ -30,6 +30,7 @@ FORMULA = "2026-11-27"  # the day since which scores give these figures and inte
 AS_BEFORE = {"2026-11-25": 200}  # up to so many patients they gave the same since that day
 RESAMPLINGS = 1000
 BEARERS = 3  # patients with a finding, and without: fewer do not say how sure its AUC is
+ENOUGH = 0.55  # of the draws; of two patients half hold both, and these are all alike
 FURTHEST = np.log(16)  # log odds by which a draw differs: one without an exception is not certain
 Interval = tuple[float, float]
 
@@ -48,10 +49,10 @@ class Measured:
 
     @property
     def defined(self) -> bool:
-        """Whether its draws say how sure it is: half of them at least are defined, and more than
-        one patient bears it."""
+        """Whether its draws say how sure it is: enough of them are defined, and more than one
+        patient bears it."""
         finite = int(np.isfinite(self.draws).sum())
-        return 0 < finite >= len(self.draws) / 2 and self.patients > 1
+        return 0 < finite >= len(self.draws) * ENOUGH and self.patients > 1
 
     @property
     def error(self) -> float:

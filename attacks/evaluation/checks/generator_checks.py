@@ -52,7 +52,8 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         f"with control: true in a protocol, or add --method {WARP}:rms=…, these pixels times "
         "2 / (size − 1), with controls, squarings and tone as the generator has them.",
     )
-    return check and check.model_copy(update={"informative": not equal and bool(alone)})
+    untested = not equal and bool(alone)
+    return check and check.model_copy(update={"informative": untested, "tested": not untested})
 
 
 def images_are_moved_alike(results: Results) -> Check | None:
