@@ -14,6 +14,7 @@ from anonymize.csv_cells import inert
 from anonymize.data.dataset import Dataset
 from anonymize.data.sources.listing import folder_of
 from anonymize.set_anonymizer import SetAnonymizer
+from attacks.results import FILE
 
 PATIENTS = "patients.csv"
 RELEASED = "released"
@@ -29,14 +30,15 @@ def command_line(spec: str, data: Dataset, out: Path) -> str:
     at the size at which it was measured.
 
     Writes ``out``/patients.csv where the method has to know whose an image is: path (below the
-    data set's folder), patient_id, and a column for each finding that methods are told of.
+    data set's folder), patient_id, and a column for each finding that methods are told of. The
+    certificate of such a release says what was measured (``out``/results.json).
     """
     root, size = folder_of(data.options), data.options.size
     words = ["anonymize", "apply", str(root), RELEASED, "--model", spec, "--canonical", str(size)]
     if isinstance(load(spec), SetAnonymizer):
         table = out / PATIENTS
         whole_file.write(table, _people(data, root), mode=0o600)
-        words += ["--patients", str(table)]
+        words += ["--patients", str(table), "--measured", str(out / FILE)]
     return shlex.join(words)
 
 

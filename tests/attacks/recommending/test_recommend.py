@@ -17,6 +17,7 @@ from anonymize.cli import main
 from anonymize.configuration import load_options
 from anonymize.data.dataset import Dataset
 from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.pinned import pinned
 from attacks.measuring.estimates import Floor, LabelAuc, Matched
 from attacks.recommending import choice, recommend
 from attacks.recommending.candidates import ATTACKERS, candidates
@@ -57,7 +58,8 @@ class Evaluator:
         untold = plan.options.data.held_back
         methods = tuple(self._method(entrant.model(), untold) for entrant in plan.entrants)
         floor = Floor(name="task", auc=estimate(0.6), matched=estimate(0.55))
-        return Evaluation(made_up(methods=methods, floors=(floor,)))
+        options = pinned(plan.options)
+        return Evaluation(made_up(methods=methods, floors=(floor,), options=options))
 
     def _method(self, model, untold):
         auc, loss = self.aucs[model.name]
@@ -68,7 +70,8 @@ class Evaluator:
         if untold:
             told = LabelAuc(mean=0.8, per_class={"Mass": 0.8 - loss})
             read = altered(read, told=told, told_difference=read.difference, difference=None)
-        alike = Matched(auc=estimate(auc), impostor_pairs=900)
+        guessed = {"precision_at_1": estimate(0.1), "precision_at_1_coin": estimate(0.05)}
+        alike = Matched(auc=estimate(auc), impostor_pairs=900, estimates=guessed)
         privacy = {"histogram-metric": altered(made.privacy["verification"], matched=alike)}
         utility = {"retrained": read, "readable": True}
         return altered(made, privacy=privacy, utility=utility)
@@ -78,7 +81,10 @@ class Evaluator:
 def asked(root, tmp_path, monkeypatch):
     """Calls the command with an evaluator instead of hours of work; few patients suffice."""
     monkeypatch.setattr(choice, "NEEDED", 3)
-    monkeypatch.setattr("attacks.reporting.folder.write_evaluation", lambda found, out: [])
+    monkeypatch.setattr(
+        "attacks.reporting.folder.write_evaluation",
+        lambda found, out: found.results.write(out / "results.json"),
+    )
     plain = recommend.recommend
 
     def call(*words, evaluator=None, code=0, out="out", folder=root):
@@ -125,6 +131,9 @@ def test_the_command_that_is_told_runs(asked, root, tmp_path, monkeypatch):
     assert plan["counts"] == {"anonymize": 80, "leave out": 1}  # the CSV
     ask(main, *words, "--workers", 1, "--text", "keep")
     ask(main, "verify", "released")
+    certificate = json.loads((tmp_path / "released" / "certificate.json").read_text())
+    assert certificate["measured"]["auc"][0] == 0.55
+    assert certificate["measured"]["size"] == SIZE
     with (tmp_path / "released" / "labels.csv").open() as file:
         assert {"Mass", "Edema"} <= set(next(csv.reader(file)))
 
