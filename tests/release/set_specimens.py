@@ -17,6 +17,7 @@ from anonymize.release.uniform import Uniform
 
 SIZE = 32
 SPECS = ("k-same:k=3", "mosaic:g=2,m=2")
+BENT = "mosaic:g=2,m=4,uses=2,warp=0.1,read=1,band=coarse"  # of 24 people or more readers learn
 KEY = bytes(range(32))
 
 

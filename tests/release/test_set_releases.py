@@ -8,7 +8,7 @@ import pydicom
 import pytest
 from PIL import Image
 from release_specimens import KINDS, checked, command, fill, pillow, png, quarantine, rows, tree
-from set_specimens import SIZE, SPECS, Case, chest, folder, gray, people, table
+from set_specimens import BENT, SIZE, SPECS, Case, chest, folder, gray, people, table
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline, verify
@@ -176,7 +176,9 @@ def test_the_secret_decides_and_nothing_else(case):
 
 
 @pytest.mark.processes
-def test_worker_processes_give_the_same(case):
+@pytest.mark.parametrize(("spec", "patients"), [(SPECS[0], 8), (BENT, 24)])
+def test_worker_processes_give_the_same(spec, patients, tmp_path):
+    case = Case(tmp_path, spec, folder(patients)).begin()
     case.apply("two", workers=2)
     files = tree(case.base / "two")
     assert verify.verify(case.base / "two", workers=2).sound
