@@ -18,6 +18,8 @@ FLOORS = {
     "metadata": "true age, sex, view, follow-up number, where known",
     COIN: "a coin",
 }
+OF_SETS = {"task, sets": "the same, of all images of a patient together"}
+FEW = 0.1  # a rate below which a tenth of a percent counts
 CONTROL = "control"  # what a method has to surpass, whatever its title
 
 
@@ -81,8 +83,9 @@ def share(found: Estimate | None) -> str:
     """A rate and its 95 % interval, in percent."""
     if found is None:
         return "–"
-    low_high = " ({:.0f}–{:.0f} %)".format(*(100 * v for v in found.ci95)) if found.ci95 else ""
-    return f"{100 * found.mean:.0f} %{low_high}"
+    digits = 0 if found.mean >= FEW else 1
+    low_high = "" if found.ci95 is None else "–".join(f"{100 * v:.{digits}f}" for v in found.ci95)
+    return f"{100 * found.mean:.{digits}f} %" + (f" ({low_high} %)" if low_high else "")
 
 
 def utility(method: Method, kind: str) -> str:

@@ -47,6 +47,7 @@ WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a 
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
 BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
 USES, USES_LARGER = "sets_uses", "sets_uses_resnet"  # more outputs than images
+TRAINED, OBFUSCATION = "sets_trained", "obfuscation"
 GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
 
 
@@ -151,7 +152,7 @@ def sets() -> str:
                 strongest(method),
                 reading(attack, ALL),
                 most(method, "precision_at_1")
-                + (f"; a coin {100 * coin.mean:.0f} %" if coin else ""),
+                + (f"; a coin {100 * coin.mean:.1f} %" if coin else ""),
                 most(method, "precision_at_1_own", "precision_at_1"),
                 most(method, "r_s"),
                 reading(method.privacy["sets"], MATCHED),

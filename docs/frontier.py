@@ -1,14 +1,15 @@
 """The picture of releases of sets: what links, against what a small and a large classifier lose.
 
-Every number is a release; the key beside the panels names it. A filled mark is of several
-trainings of the classifier, an open one of a single training.
+Every number is a method; the key beside the panels names it. A filled mark is of several
+trainings of the classifier, an open one of a single training; a square one was measured at 64 px.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib as mpl
-from compared import SETS, measured_sets
+from compared import MINIATURE, OBFUSCATION, SETS, measured_sets
+from headline import KIND
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -19,10 +20,15 @@ from attacks.evaluation.floors import TASK
 from attacks.reporting.pictures.figures import DPI, FAINT, INK, QUIET, STYLE, save
 from attacks.reporting.readings import MATCHED, auc
 from attacks.results import REAL, Method
+from baselines.neural_obfuscation import NeuralObfuscation
 
 WISHED = (0.60, 0.02)  # matched AUC, and AUC that a classifier loses, at most
 LOWEST = -0.135  # what loses more is named at the edge
-COLOURS = {"mosaic": "#2f6f1b", "k-same": "#8e2463", "utility-code": "#b35c00", "dp-pix": "#0571b0"}
+COLOURS = {
+    **{"mosaic": "#2f6f1b", "k-same": "#8e2463", "utility-code": "#b35c00", "dp-pix": "#0571b0"},
+    **{"neural-obfuscation": "#5e4fa2", "prichexy-net": "#4d4d4d"},
+}
+SMALL = 64  # pixels, of what is square
 PANELS = ("small classifier", "ResNet-18")
 
 
@@ -30,7 +36,8 @@ def frontier(path: Path) -> None:
     """x: AUC of the strongest attacker against matched impostors, also of all outputs of a patient;
     y: AUC of a classifier less that of one of real images. Bars are 95 % intervals."""
     codes = [(title, method, None) for title, method in results("codes").titled]
-    releases = [one for one in (*measured_sets(), *codes) if one[1].name != REAL]
+    releases = [one for one in (*measured_sets(), *codes, *_small()) if one[1].name != REAL]
+    names = {title: method.name for title, method, _ in releases}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 5.2), dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
@@ -41,22 +48,33 @@ def frontier(path: Path) -> None:
         right.sharey(left)
         for axes, name, larger in zip((left, right), PANELS, (False, True), strict=True):
             _references(axes, name)
-            for number, (_, method, other) in enumerate(releases, 1):
+            for title, method, other in releases:
                 chosen = other if larger else method
                 if chosen is not None:
-                    _draw(axes, number, method, chosen)
+                    _draw(axes, [*names].index(title) + 1, method, chosen)
         left.set_ylabel("AUC of a classifier less that of real images   more useful →")
         figure.supxlabel(
             "AUC of the strongest attacker, matched impostors   ← more private", size=10
         )
-        _names(key, [(title, method.name) for title, method, _ in releases])
+        _names(key, names)
         save(figure, path)
+
+
+def _small() -> Iterator[tuple[str, Method, None]]:
+    """What the smaller images of the same children were released by: the published comparator, and
+    generators of one game, which share a title."""
+    for title, method in results(OBFUSCATION).titled:
+        if method.name == NeuralObfuscation.name:
+            yield f"{title}, {SMALL} px", method, None
+    for method in results(MINIATURE).methods:
+        if method.options.items() >= KIND.items():
+            yield f"{method.name} μ={method.options['mu']:g}, {SMALL} px", method, None
 
 
 def _references(axes: Axes, name: str) -> None:
     low, most = WISHED
     axes.set_title(name, loc="left", color=INK)
-    axes.set_xlim(0.5, 0.84)
+    axes.set_xlim(0.5, 0.93)
     axes.set_ylim(LOWEST, 0.015)
     axes.add_patch(Rectangle((0.5, -most), low - 0.5, most, color=FAINT, alpha=0.35, lw=0))
     axes.annotate("wished for", (0.503, -most + 0.0015), color=QUIET, fontsize=8)
@@ -82,17 +100,21 @@ def _draw(axes: Axes, number: int, method: Method, chosen: Method) -> None:
     axes.plot(linked.ci95, (y, y), color=colour, lw=0.8, alpha=0.45, zorder=1)
     axes.plot((x, x), lost.ci95, color=colour, lw=0.8, alpha=0.45, zorder=1)
     single = len(chosen.utility.retrained.auc.runs) == 1
-    axes.scatter([x], [y], s=130, zorder=2, ec=colour, fc="white" if single else colour)
+    mark = "s" if method.name in (NeuralObfuscation.name, "prichexy-net") else "o"
+    axes.scatter(
+        [x], [y], s=130, zorder=2, ec=colour, fc="white" if single else colour, marker=mark
+    )
     axes.annotate(
         str(number), (x, y), ha="center", va="center", fontsize=7, zorder=3,
         color=colour if single else "white",
     )  # fmt: skip
 
 
-def _names(axes: Axes, titles: Sequence[tuple[str, str]]) -> None:
+def _names(axes: Axes, names: Mapping[str, str]) -> None:
+    """The key: of each title the name of the method."""
     axes.axis("off")
-    for row, (title, name) in enumerate(titles):
+    for row, (title, name) in enumerate(names.items()):
         axes.annotate(
-            f"{row + 1}  {title}", (0, 1 - (row + 0.5) / len(titles)), xycoords="axes fraction",
+            f"{row + 1}  {title}", (0, 1 - (row + 0.5) / len(names)), xycoords="axes fraction",
             color=COLOURS[name], fontsize=8, va="center",
         )  # fmt: skip

@@ -8,7 +8,7 @@ from functools import cache
 from reproduced import RESULTS
 
 from attacks.check.known_answers import Answer, table
-from attacks.evaluation.checks.check_record import committed
+from attacks.evaluation.checks.check_record import committed, examined_by, shipped
 from attacks.registry import every_level
 from attacks.reporting.tables import markdown
 
@@ -68,6 +68,8 @@ def checked() -> str:
     first, last = (f(o["made"] for o in outcomes) for f in (min, max))
     several = f"from {first} to {last}, each attacker with the program of its day"
     days = f"Run {f'on {first}' if first == last else several}.\n"
+    if earlier := [c.key for c in every_level() if tested_earlier([c.key])]:
+        days += f"With sources that have changed since: {len(earlier)} of {len(rows)}.\n"
     return f"{markdown(('attacker', *cases), rows)}\n{days}"
 
 
@@ -80,6 +82,11 @@ def pass_their_tests(attackers: Iterable[str]) -> bool | None:
     if any("failed" in statuses for statuses in found):
         return False
     return True if all("passed" in statuses for statuses in found) else None
+
+
+def tested_earlier(attackers: Iterable[str]) -> bool:
+    """Whether the tests of one of these attackers were of other sources than today's."""
+    return any(found.by != examined_by(key) for key, found in shipped(attackers).items())
 
 
 @cache

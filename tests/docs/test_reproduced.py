@@ -7,6 +7,7 @@ import pytest
 import reproduced
 import tables
 
+import anonymize
 from anonymize.configuration import load_options
 from attacks.evaluation.pinned import pinned, pinned_training
 from attacks.evaluation.protocol import protocol_options, read_protocol
@@ -121,6 +122,12 @@ def test_no_option_names_a_folder(tmp_path):
     assert "root" not in pinned(found)["data"]
 
 
+def with_defaults(method):
+    """The options of a method, with those that it did not have when it was measured."""
+    said = ",".join(f"{k}={v}" for k, v in method.options.items() if v is not None)
+    return anonymize.load(f"{method.name}:{said}" if said else method.name).options
+
+
 def test_a_name_is_of_one_model():
     """In all evaluations of the same images of which methods were told the same findings; what was
     trained is known by its weights."""
@@ -130,7 +137,7 @@ def test_a_name_is_of_one_model():
         about = own.source
         images = (about.name, about.size, about.images, *about.held_back)
         for title, method in own.titled:
-            made = method.fingerprint or frozenset(method.options.items())
+            made = method.fingerprint or frozenset(with_defaults(method).items())
             models.setdefault((*images, title), set()).add(made)
     assert [name for name, made in models.items() if len(made) > 1] == []
 
@@ -164,11 +171,13 @@ def test_what_is_late_says_so(monkeypatch):
 def test_the_summary_has_real_images_their_control_and_floors(key):
     named, shown = list(tables.CELLS), tables.SHOWN
     rows = list(tables._set_rows(key, named, set(shown)))
-    floors = [f"*floor: {tables.FLOORS[name]}*" for name in shown if name in tables.FLOORS]
-    methods = set(shown) - set(tables.FLOORS) - {tables.CONTROL}
+    known = tables.FLOORS | tables.OF_SETS
+    floors = {f"*floor: {known[name]}*" for name in shown if name in known}
+    methods = set(shown) - set(known) - {tables.CONTROL}
     found = [row[1] for row in rows if not row[1].endswith("(control)")]
     assert set(found[: len(methods)]) == methods
-    assert found[len(methods) :] == floors
+    assert len(found) == len(methods) + len(floors)
+    assert set(found[len(methods) :]) == floors
     controls = [row[1] for row in rows if row[1].endswith("(control)")]
     assert controls == ["random-warp that moves as far (control)"]
     assert {len(row) for row in rows} == {2 + len(named)}
