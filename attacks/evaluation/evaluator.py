@@ -115,6 +115,7 @@ class MethodEvaluator:
 
     def target(self, model: Anonymizer, title: str, *, again: bool) -> Target:
         """A method with what it releases; ``again``: another one was measured before."""
+        self.work.beside(f"{title}: released")
         released = self._released(model)
         # Who went into an output decides which pairs are genuine.
         made_of = [] if released.contributors is None else [released.contributors.image]

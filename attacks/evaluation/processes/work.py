@@ -164,6 +164,10 @@ class Work:
         """Shows where the work is."""
         self._show("; ".join(piece.title for piece in running), "", running)
 
+    def beside(self, title: str) -> None:
+        """Shows work that is no piece, and whose duration is not foreseen."""
+        self._show(title, "", ())
+
     def expected(self, kind: str) -> float:
         """Seconds that a piece of this kind takes, as far as that can be foreseen; 0: not yet."""
         measured = self._measured

@@ -59,6 +59,14 @@ def test_pieces_of_one_kind_take_equally_long(clock, kept):
     assert kept.last.forecast == "about 60 s left"
 
 
+def test_work_beside_the_pieces_is_shown_and_does_not_count(clock, kept):
+    work = Work([("attack", 0)] * 2, display=kept, clock=clock)
+    do(work, clock, "attack", 10)
+    work.beside("mosaic: released")
+    assert (kept.last.title, kept.last.result, kept.last.done) == ("mosaic: released", "", 1)
+    assert kept.last.left == 10
+
+
 def test_a_kind_that_nobody_measured_is_expected_to_be_like_the_others(clock, kept):
     kinds = [("attack", 0), ("other", 0), ("train", 4), ("long", 40)]
     work = Work(kinds, display=kept, clock=clock)
