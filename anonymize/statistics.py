@@ -26,8 +26,9 @@ from scipy.stats import t
 
 from anonymize.auc import CHUNK, plain_auc, structural_components, weighted_auc
 
-FORMULA = "2026-11-27"  # the day since which scores give these figures and intervals
-AS_BEFORE = {"2026-11-25": 200}  # up to so many patients they gave the same since that day
+FORMULA = "2026-11-27 10 h"  # since when scores give these figures and intervals
+# Up to so many patients they gave the same since then, but for means over runs.
+AS_BEFORE = {"2026-11-25": 200, "2026-11-27": inf}
 RESAMPLINGS = 1000
 BEARERS = 3  # patients with a finding, and without: fewer do not say how sure its AUC is
 ENOUGH = 0.55  # of the draws; of two patients half hold both, and these are all alike

@@ -170,7 +170,7 @@ class Made(Record):
 
     date: str = Field(description="ISO 8601, UTC, to the second")
     versions: dict[str, str] = Field(description="of this package, Python and torch")
-    intervals: str = Field("", description="the day since which they are computed so; '': before")
+    intervals: str = Field("", description="since when they are computed so; '': before")
 
 
 class Results(Record):

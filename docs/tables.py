@@ -109,6 +109,7 @@ FURTHER = {
 }
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
+OF_RUNS = "today's, but of means over runs"
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),
     *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
@@ -197,8 +198,10 @@ def _age(own: Results) -> tuple[str, str]:
     """The day, and whether today's program makes intervals of scores as that one did."""
     if (made := own.made) is None:
         return "–", OLDER
-    as_before = own.source.patients <= AS_BEFORE.get(made.intervals or "", 0)
-    return made.date[:10], "today's" if made.intervals == FORMULA or as_before else OLDER
+    if made.intervals == FORMULA:
+        return made.date[:10], "today's"
+    as_before = own.source.patients <= AS_BEFORE.get(made.intervals, 0)
+    return made.date[:10], OF_RUNS if as_before else OLDER
 
 
 def _checks(titles: Mapping[str, str]) -> str:

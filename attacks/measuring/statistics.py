@@ -66,7 +66,9 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
     the draws of patients, so only the variance of seeds comes on top, as in an analysis of variance
     of two random factors (Searle, Casella and McCulloch, Variance Components, 1992, chapter 4). The
     degrees of freedom of both are combined (Satterthwaite, Biometrics Bulletin 2, 1946) and stand
-    in ``patients``, less one.
+    in ``patients``, less one. Of few runs these are too many where the runs make most of the error:
+    runs that happen to lie close together say both that the error is small and that it is well
+    known. So they are drawn towards those of the runs alone, by as much as is of the runs.
 
     Where generators were trained with several seeds, a run is the mean of all attacks on one of
     them: it has the attackers' spread in it, so that the outer level alone is drawn (Davison and
@@ -91,7 +93,9 @@ def mean_over_runs(runs: Sequence[Measured]) -> Measured:
     spread = of_patients**2 / (whole.patients - 1) + of_runs**2 / (n - 1)
     # Of a difference of mean squares that may be less than of any of them.
     least = min(n, whole.patients) - 1
-    patients = 1 + max((of_patients + seeds / n) ** 2 / spread, least)
+    freedom = max((of_patients + seeds / n) ** 2 / spread, least)
+    of_seeds = seeds / n / (of_patients + seeds / n)
+    patients = 1 + freedom ** (1 - of_seeds) * least**of_seeds
     away = (whole.draws - whole.value) * expansion(whole.patients) + moved
     return replace(whole, draws=whole.value + away / expansion(patients), patients=patients)
 

@@ -4,7 +4,8 @@ Worlds of 11, 54 and 600 patients are made up again and again, with what makes r
 patients and images that are easier or harder than others, on the genuine and on the impostor side;
 patients with many images and with one; images of which nobody knows whose they are; findings that
 come and go. What very many patients would give is known in closed form, of sets but for the sizes
-of sets, which are drawn 20,000 times. Writes docs/results/coverage.json.
+of sets, which are drawn 20,000 times; of first guesses it is what many more worlds of as many
+patients give. Writes docs/results/coverage.json.
 """
 
 import json
@@ -23,8 +24,9 @@ from attacks.attackers.combination import over_sets
 from attacks.measuring.comparisons import paired_runs
 from attacks.measuring.drawn_pairs import DrawnPairs
 from attacks.measuring.estimates import MISSED
-from attacks.measuring.metrics import Covariates, Owners
-from attacks.measuring.statistics import mean_over_runs
+from attacks.measuring.metrics import Covariates, Owners, genuine_pairs, impostor_pairs
+from attacks.measuring.retrieval import retrieve
+from attacks.measuring.statistics import mean_of, mean_of_runs, mean_over_runs
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
@@ -38,6 +40,7 @@ SHARED = 0.6  # of the variance, by two methods
 GENUINE, IMPOSTOR = PATIENT**2 + 2 * IMAGE**2 + 1, 2 * (STRANGER**2 + IMAGE**2) + 1
 VARIANCE = GENUINE + IMPOSTOR
 ABOVE, LESS, RUNS = 2.0, 0.5, 3  # mean genuine score; by how much another method's is lower
+ATTACKERS, TRAININGS = 2, 5  # of one generator; of a classifier
 RATE = 0.01  # of false matches
 HIGH = 0.98  # AUC of a strong attacker on real images
 FIGURES = {
@@ -46,14 +49,22 @@ FIGURES = {
     "auc_patient": "AUC, one pair a patient",
     "error_rate": "equal error rate",
     "missed": "false non-matches at 1 % false matches",
-    "runs": "pair AUC, mean over 3 runs",
+    "first": "first guesses right",
+    "runs": f"pair AUC, mean over {RUNS} runs",
+    "generators": f"pair AUC, {ATTACKERS} attacks on each of {RUNS} generators",
     "difference": "difference of two methods",
+    "runs_difference": f"the same, {RUNS} runs each",
     "matched": "pair AUC, matched impostors",
-    "matched_runs": "the same, mean over 3 runs",
+    "matched_runs": f"the same, mean over {RUNS} runs",
     "matched_difference": "the same, difference of two methods",
+    "matched_error_rate": "equal error rate, matched impostors",
+    "matched_missed": "false non-matches at 1 % false matches, matched impostors",
+    "matched_first": "first guesses right, among matched images",
     "sets": "AUC of sets, all images of a patient",
     "utility": "utility: mean AUC of the findings",
+    "trainings": f"the same, mean over {TRAININGS} trainings",
     "utility_difference": "difference of two utilities",
+    "trainings_difference": f"the same, {TRAININGS} trainings each",
     "rare": "utility: 14 findings, most of them rare",
 }
 # Sets of findings that impostors are matched by, equally frequent; how often an image has another.
@@ -62,6 +73,7 @@ COMMON = np.full(4, 0.3)  # how many have each finding, of utility
 RARE = np.geomspace(0.03, 0.4, 14)  # as in ChestX-ray14
 TELLS = 1.2  # by how much a finding raises a logit
 SIZES = 20_000  # draws of the sizes of sets
+OTHERS = {11: 3000, 54: 1000, 600: 60}  # worlds that say how many first guesses are right
 
 
 class World:
@@ -92,21 +104,46 @@ class World:
         apart = rng.spawn(1)[0]  # whoever has many findings changes nothing else of the world
         self._rare_findings = self._findings(RARE, apart)
 
-    def run(self, above: float, weights: np.ndarray) -> tuple[dict[str, Measured], float]:
+    def run(
+        self, above: float, weights: np.ndarray, *, matched: bool = False
+    ) -> tuple[dict[str, Measured], float] | None:
         """Figures of one run of a method whose genuine scores lie ``above`` the others on average,
-        and how far they lie above in this run."""
+        and how far they lie above in this run. Of matched pairs, on which findings have no bearing:
+        None if no impostor is alike."""
         scores, above = self.scores(above)
-        pairs = DrawnPairs(scores, self.owners, self.owners, self.codes)
-        return pairs.figures(weights), above
-
-    def matched(self, above: float, weights: np.ndarray) -> tuple[Measured, float] | None:
-        """The AUC of matched pairs, on which findings have no bearing; None if none is alike."""
-        scores, above = self.scores(above)
+        owners = self.owners.matching if matched else self.owners
         try:
-            pairs = DrawnPairs(scores, self.owners.matching, self.owners.matching, self.codes)
+            figures = DrawnPairs(scores, owners, owners, self.codes).figures(weights)
         except ValueError:
             return None
-        return pairs.figures(weights)["auc"], auc_of(above, VARIANCE)
+        ranks = retrieve(scores, owners, owners)
+        figures["first"] = mean_of(ranks.within(1), ranks.patient, weights)
+        return figures, above
+
+    def auc(self, above: float, weights: np.ndarray) -> Measured:
+        """The pair AUC of one run."""
+        scores, _ = self.scores(above)
+        return DrawnPairs(scores, self.owners, self.owners, self.codes).figures(weights)["auc"]
+
+    def generators(self, above: float, weights: np.ndarray) -> Measured:
+        """The mean over several generators, each attacked several times."""
+        found = []
+        for _ in range(RUNS):
+            of_one = above + SEED * self._rng.standard_normal()
+            found.append(mean_of_runs([self.auc(of_one, weights) for _ in range(ATTACKERS)]))
+        return mean_over_runs(found)
+
+    def margins(self, matched: bool) -> np.ndarray:
+        """(Q,) by how much genuine scores must lie above the others for a first guess to be right,
+        of each image that is asked for."""
+        scores, _ = self.scores(0.0, spread=0.0)
+        owners = self.owners.matching if matched else self.owners
+        genuine, others = (
+            np.where(pairs(owners, owners), scores, -np.inf).max(axis=1)
+            for pairs in (genuine_pairs, impostor_pairs)
+        )
+        asked = np.isfinite(genuine) & np.isfinite(others)
+        return others[asked] - genuine[asked]
 
     def sets(self, weights: np.ndarray) -> tuple[Measured, float]:
         """The same of all images of a patient together."""
@@ -116,10 +153,12 @@ class World:
         return pairs.figures(weights)["auc"], auc_of_sets(above, WORLDS[self.known])
 
     def utility(
-        self, tells: float, resamplings: int, seed: int, *, rare: bool = False
+        self, tells: float, resamplings: int, seed: int, *, rare: bool = False, spread: float = 0.0
     ) -> tuple[Measured, float]:
-        """Mean AUC of labels that a classifier reads, and what very many patients would give."""
+        """Mean AUC of labels that a classifier reads, and what very many patients would give; of
+        one training of many where these have a ``spread``."""
         present, difficult, rng = self._rare_findings if rare else self._common_findings
+        tells = tells + spread * rng.standard_normal() if spread else tells
         quality, noise = (
             np.sqrt(SHARED) * a + np.sqrt(1 - SHARED) * b
             for a, b in zip(difficult, self._effects_on(present, rng), strict=True)
@@ -135,14 +174,14 @@ class World:
         )
         return found.mean, auc_of(tells, 2 * (PATIENT**2 + 1))
 
-    def scores(self, above: float) -> tuple[np.ndarray, float]:
+    def scores(self, above: float, spread: float = SEED) -> tuple[np.ndarray, float]:
         """(N, N) of one run, and by how much its genuine scores lie above the others."""
         mixed = [
             np.sqrt(SHARED) * a + np.sqrt(1 - SHARED) * b
             for a, b in zip(self._common, self._effects(), strict=True)
         ]
         quality, stranger, asked, known, pair = mixed
-        patient, above = self.owners.patient, above + SEED * self._rng.standard_normal()
+        patient, above = self.owners.patient, above + spread * self._rng.standard_normal()
         same = patient[:, None] == patient
         genuine = above + PATIENT * quality[patient][:, None]
         impostor = STRANGER * (stranger[patient][:, None] + stranger[patient])
@@ -202,6 +241,20 @@ def auc_of_sets(above: float, sizes: tuple[float, int]) -> float:
     return float(norm.cdf(above / np.sqrt(spread_of_sets(*sizes))).mean())
 
 
+@cache
+def margins(patients: int, matched: bool) -> np.ndarray:
+    """Those of many worlds, ascending."""
+    rng = np.random.default_rng([patients, matched])
+    found = [World(patients, rng).margins(matched) for _ in range(OTHERS[patients])]
+    return np.sort(np.concatenate(found))
+
+
+def first_of(above: float, patients: int, *, matched: bool = False) -> float:
+    """Share of first guesses that are right."""
+    known = margins(patients, matched)
+    return float(np.searchsorted(known, above) / len(known))
+
+
 def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str, Measured, float]]:
     """Name, figure and truth of everything that has an interval."""
     runs = [world.run(ABOVE, weights) for _ in range(RUNS)]
@@ -210,27 +263,43 @@ def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str
     yield "auc", first["auc"], true
     yield "error_rate", first["equal_error_rate"], error_rate_of(lies)
     yield "missed", first[f"{MISSED}|{RATE:g}"], missed_of(lies, RATE)
+    yield "first", first["first"], first_of(lies, world.known)
     yield "auc_patient", first["auc_patient"], true
     strong, lies = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
     yield "high", strong["auc"], auc_of(lies, VARIANCE)
     of_seeds = auc_of(ABOVE, VARIANCE + SEED**2)
     yield "runs", mean_over_runs(aucs), of_seeds
+    yield "generators", world.generators(ABOVE, weights), auc_of(ABOVE, VARIANCE + 2 * SEED**2)
     other, lies = world.run(ABOVE - LESS, weights)
     yield "difference", paired_runs(aucs[:1], [other["auc"]])[0], true - auc_of(lies, VARIANCE)
-    alike = [world.matched(ABOVE, weights) for _ in range(RUNS)]
-    lower = world.matched(ABOVE - LESS, weights)
+    others = [other["auc"], *(world.auc(ABOVE - LESS, weights) for _ in range(RUNS - 1))]
+    less = of_seeds - auc_of(ABOVE - LESS, VARIANCE + SEED**2)
+    yield "runs_difference", mean_over_runs(paired_runs(aucs, others)), less
+    alike = [world.run(ABOVE, weights, matched=True) for _ in range(RUNS)]
+    lower = world.run(ABOVE - LESS, weights, matched=True)
     if lower is not None and None not in alike:
-        found, truths = zip(*alike, strict=True)
-        yield "matched", found[0], truths[0]
-        yield "matched_runs", mean_over_runs(found), of_seeds
-        difference = paired_runs(found[:1], [lower[0]])[0]
-        yield "matched_difference", difference, truths[0] - lower[1]
+        (first, lies), aucs = alike[0], [figures["auc"] for figures, _ in alike]
+        true = auc_of(lies, VARIANCE)
+        yield "matched", first["auc"], true
+        yield "matched_error_rate", first["equal_error_rate"], error_rate_of(lies)
+        yield "matched_missed", first[f"{MISSED}|{RATE:g}"], missed_of(lies, RATE)
+        yield "matched_first", first["first"], first_of(lies, world.known, matched=True)
+        yield "matched_runs", mean_over_runs(aucs), of_seeds
+        difference = paired_runs(aucs[:1], [lower[0]["auc"]])[0]
+        yield "matched_difference", difference, true - auc_of(lower[1], VARIANCE)
     yield "sets", *world.sets(weights)
     read, true = world.utility(TELLS, len(weights), seed)
     worse, less = world.utility(0.8 * TELLS, len(weights), seed)
     yield "utility", read, true
     yield "utility_difference", paired_runs([read], [worse])[0], true - less
     yield "rare", *world.utility(TELLS, len(weights), seed, rare=True)
+    trained, retrained = (
+        [world.utility(t, len(weights), seed, spread=SEED)[0] for _ in range(TRAININGS)]
+        for t in (TELLS, 0.8 * TELLS)
+    )
+    true, less = (auc_of(t, 2 * (PATIENT**2 + 1) + SEED**2) for t in (TELLS, 0.8 * TELLS))
+    yield "trainings", mean_over_runs(trained), true
+    yield "trainings_difference", mean_over_runs(paired_runs(trained, retrained)), true - less
 
 
 def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: int = 0) -> dict:
