@@ -26,7 +26,7 @@ from scipy.stats import t
 
 from anonymize.auc import CHUNK, plain_auc, structural_components, weighted_auc
 
-FORMULA = "2026-11-27 10 h"  # since when scores give these figures and intervals
+FORMULA = "2026-11-27T09"  # since when scores give these figures and intervals
 # Up to so many patients they gave the same since then, but for means over runs.
 AS_BEFORE = {"2026-11-25": 200, "2026-11-27": inf}
 RESAMPLINGS = 1000

@@ -241,7 +241,7 @@ def test_errors_say_what_was_wrong():
 
 def test_other_intervals_are_of_another_day():
     """Committed results say by which formula they are; whoever changes it says since when."""
-    of_day = {"2026-11-27 10 h": [0.58323, 0.91849, 0.71750, 0.89063, 0.51427, 0.87800]}
+    of_day = {"2026-11-27T09": [0.58323, 0.91849, 0.71750, 0.89063, 0.51427, 0.87800]}
     images = np.arange(60)
     patient, present = images // 3, images % 4 == 0
     targets = np.stack([present, patient < 5], axis=1) * 1.0
