@@ -2,8 +2,8 @@
 
 Each release was made so that its privacy and its use follow from how it was made. It is evaluated
 beside the real images, as anybody's would be. The evaluation is right where every statement holds,
-marked where one does not but a check says of this very release not to trust the figures, and wrong
-else: then a reader would be misled.
+marked where one does not but a check says of this very release not to trust that figure, and wrong
+else: then a reader would be misled. A check of something else does not mark it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +21,7 @@ from anonymize.training.compute import Compute
 from attacks.check import releases
 from attacks.check.maps import Noise, PixelShuffle
 from attacks.check.said import Said
+from attacks.evaluation.checks.choice_checks import NAME as CHOICE
 from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
@@ -36,10 +37,12 @@ Verdict = Literal["right", "marked", "WRONG"]
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that an evaluation must say: in words, and how it is seen."""
+    """Something that an evaluation must say: in words, how it is seen, and the names of the checks
+    that doubt it where it is not."""
 
     words: str
     holds: Callable[[Said], bool]
+    doubts: tuple[str, ...] = ()
 
 
 def _at_chance(said: Said) -> bool:
@@ -78,16 +81,31 @@ def _painted(said: Said) -> bool:
     return said.on_released is None or PAINTED in said.failed
 
 
-AS_REAL = Statement("as linkable as real images", _as_real)
-LINKED = Statement("linkable", _linked)
-CHANCE = Statement("nobody is linkable", _at_chance)
-STAMPED = Statement("the release links itself", lambda said: said.auc >= 1 - NEAR)
+TOO_LOW = (
+    "trained attackers reach the floor",
+    "an attacker has seen released images",
+    "attackers link to real images as well as within the release",
+    CHOICE,
+)
+TOO_FAR = (
+    "no attacker is below chance",
+    "released images are no easier to link than real ones",
+    "figures exceed what findings alone give",
+)
+AS_REAL = Statement("as linkable as real images", _as_real, TOO_LOW)
+LINKED = Statement("linkable", _linked, TOO_LOW)
+CHANCE = Statement("nobody is linkable", _at_chance, TOO_FAR)
+STAMPED = Statement("the release links itself", lambda said: said.auc >= 1 - NEAR, TOO_LOW)
 HALF = Statement("a hash finds half", lambda s: _about(s.untouched, 0.5) and COPIES in s.failed)
 OTHERS = Statement(
     "all are images of somebody", lambda s: _about(s.of_others, 1.0) and COPIES in s.failed
 )
-BLANK = Statement("nothing to read", _nothing_read)
-OF_OTHERS = Statement("the pool alone is of as much use", _of_its_pool)
+BLANK = Statement("nothing to read", _nothing_read, (PAINTED,))
+OF_OTHERS = Statement(
+    "the pool alone is of as much use",
+    _of_its_pool,
+    ("the release tells more than the images it draws from",),
+)
 TOLD = Statement("findings are painted", _painted)
 
 
@@ -119,6 +137,8 @@ CASES: tuple[Case, ...] = (
     Case("constant", _changed("constant", lambda x: torch.full_like(x, 0.5)), (CHANCE, BLANK)),
 )
 
+DOUBTS = {statement.words: statement.doubts for case in CASES for statement in case.truth}
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -137,10 +157,11 @@ class Answer:
 
     @property
     def verdict(self) -> Verdict:
-        """Right, marked by a check, or wrong."""
+        """Right, marked by a check of whatever is missed, or wrong."""
         if not self.missed:
             return "right"
-        return "marked" if self.said.failed else "WRONG"
+        doubted = ({*DOUBTS[words]} & {*self.said.failed} for words in self.missed)
+        return "marked" if all(doubted) else "WRONG"
 
     def plain(self) -> dict[str, Any]:
         """What JSON can hold."""

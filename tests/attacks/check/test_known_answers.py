@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +17,11 @@ from anonymize.data.released import released_images
 from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
-from attacks.check import releases
-from attacks.check.known_answers import CASES, Answer, answers, table
+from attacks.check import known_answers, releases
+from attacks.check.known_answers import CASES, DOUBTS, Answer, answers, table
 from attacks.check.said import Said
 from attacks.cli import main
+from attacks.evaluation import checks
 from attacks.evaluation.checks.release_checks import COPIES, PAINTED
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.processes.work import Silent
@@ -136,6 +139,7 @@ SAID = Said("pixels", 0.9, (0.85, 0.95), 0.91, 0.92, 0.93, 0.0, 0.0, 0.7, 0.7, 0
         ("mirrored", {"plain": 0.7}, "WRONG"),
         ("mirrored", {"auc": 0.7, "interval": (0.6, 0.8)}, "WRONG"),
         ("mirrored", {"plain": 0.7, "failed": ("trained attackers reach the floor",)}, "marked"),
+        ("mirrored", {"plain": 0.7, "failed": (PAINTED,)}, "WRONG"),  # that is not of linking
         ("constant", {}, "WRONG"),
         ("constant", {"auc": 0.52, "interval": (0.46, 0.58)}, "WRONG"),  # something is read
         (
@@ -155,6 +159,23 @@ def test_verdicts(case, change, verdict):
     found = Answer.of(BY_NAME[case], replace(SAID, **change))
     assert found.verdict == verdict
     assert case in table([found])
+
+
+def test_every_statement_that_is_missed_needs_a_check_of_its_own():
+    """Noise in which people are found, and findings read: two doubts, not one."""
+    above = {"auc": 0.9, "interval": (0.8, 0.95), "on_released": 0.9}
+    linked, read = "released images are no easier to link than real ones", PAINTED
+    for failed, verdict in (((linked,), "WRONG"), ((read,), "WRONG"), ((linked, read), "marked")):
+        found = Answer.of(BY_NAME["independent-noise"], replace(SAID, failed=failed, **above))
+        assert len(found.missed) == 2
+        assert found.verdict == verdict
+
+
+def test_doubts_are_names_of_checks():
+    source = "".join(p.read_text(encoding="utf-8") for p in Path(checks.__path__[0]).glob("*.py"))
+    names = {name for doubts in DOUBTS.values() for name in doubts}
+    assert names
+    assert [name for name in names if f'"{name}"' not in source] == []
 
 
 def test_a_miniature_of_the_bench(options, tmp_path):
@@ -178,6 +199,23 @@ def test_the_command_refuses_what_it_has_not():
         (["--quick", "--known-answers"], "no --quick"),
     ):
         assert words in ask(main, "check", *given, code=2).output
+
+
+def test_other_attackers_are_another_folder(monkeypatch, tmp_path):
+    """What was measured of some is not overwritten by what is asked of others."""
+    results = SimpleNamespace(
+        source=SimpleNamespace(model_dump=lambda include: {}),
+        model_dump=lambda mode: {"made": {}},
+    )
+    measured = [Answer.of(BY_NAME["mirrored"], SAID)], SimpleNamespace(results=results)
+    monkeypatch.setattr(known_answers, "answers", lambda *given, **named: measured)
+    given = ("--known-answers", "--out", tmp_path, "--device", "cpu", "--attackers")
+    assert "right" in ask(main, "check", *given, "training-free").output
+    kept = (tmp_path / "known_answers.json").read_bytes()
+    refused = ask(main, "check", *given, "bit-planes", code=2).output
+    assert "results of something else (attackers" in refused
+    assert (tmp_path / "known_answers.json").read_bytes() == kept
+    ask(main, "check", *given, "training-free")
 
 
 @pytest.mark.slow
