@@ -24,6 +24,7 @@ from attacks.check.maps import PixelShuffle
 from attacks.evaluation.processes.work import Silent, Work
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.levels import Level, Setting
+from attacks.knowledge.scenarios import asked_of
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.metrics import Contributors, Owners, pair_auc
@@ -35,6 +36,7 @@ CPU = torch.device("cpu")
 COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
 TRAININGS = 3  # of a learner where it must link: one may be 0.02 above or below another by its seed
+KEPT = 2 * (TRAININGS + 1)  # learners of real images and of one kind of release, and renamed ones
 DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
 Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
@@ -82,7 +84,7 @@ class Examination:
         self._reference = Reference(folder, {}, options, data, compute, work)
         self._released, self._view = cache(self._release), cache(self._seen)
         self._member = cache(self._scores)
-        self._learnt = lru_cache(TRAININGS + 1)(self._teach)
+        self._learnt = lru_cache(KEPT)(self._teach)
         self._data = cache(self._cohort)
 
     def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
@@ -141,12 +143,11 @@ class Examination:
     def _taught(self, attacker: Chosen, case: Case, n: int) -> Attacker:
         """Of equal images the same; who learns from real images alone learns once for all cases,
         as in an evaluation."""
-        level, real = attacker.level, replace(REAL, relabelled=case.relabelled).images
-        pixels, known = (self._released(one)[0].pixels for one in (case, real))
+        level, real = attacker.level, replace(REAL, relabelled=case.relabelled)
+        pixels, known = (self._released(one)[0].pixels for one in (case, real.images))
         same = level.learns == "real" or torch.equal(pixels, known)
-        if level.trained and same:
-            return self._learnt(attacker, level, real, n)
-        return self._teach(attacker, level, case, n)
+        teach = self._learnt if level.trained else self._teach
+        return teach(attacker, level, (real if same else case).images, n)
 
     def _teach(self, attacker: Chosen, level: Level, case: Case, n: int) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
@@ -159,7 +160,7 @@ class Examination:
 
     def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
         view = self._view(attacker.knowledge == "white-box", case)
-        return view.compared(attacker.level.compares or "released-real", part)
+        return view.compared(asked_of(attacker.level.compares, case.compares), part)
 
     def _seen(self, white_box: bool, case: Case) -> View:
         shown, method = self._released(case)

@@ -20,7 +20,7 @@ from attacks.attackers.combination import together
 from attacks.evaluation.made_by import attack_made_by, learnt_by, model_made_by, verifier_for
 from attacks.evaluation.plan import Plan
 from attacks.knowledge.levels import Setting
-from attacks.knowledge.scenarios import Scenario
+from attacks.knowledge.scenarios import Scenario, asked_of
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.registry import Chosen
 from attacks.training.learning import Learning
@@ -82,11 +82,8 @@ class Scorer:
         return together(own, owners, chosen.level.combine)
 
     def scenario(self, chosen: Chosen) -> Scenario:
-        """What an attacker compares: who looks for patients in real images does so in the originals
-        too, where these are asked for."""
-        own, asked = chosen.level.compares, self.plan.options.evaluation.scenario
-        originals = (own, asked) == ("released-real", "before-after")
-        return asked if own is None or originals else own
+        """What an attacker compares."""
+        return asked_of(chosen.level.compares, self.plan.options.evaluation.scenario)
 
     def parts(self, chosen: Chosen) -> list[str]:
         """The parts that an attacker scores."""

@@ -11,6 +11,13 @@ from attacks.measuring.metrics import Contributors
 Scenario = Literal["released-real", "released-released", "before-after"]
 
 
+def asked_of(own: Scenario | None, asked: Scenario) -> Scenario:
+    """What an attacker compares that has an ``own`` scenario, or none: who looks for patients in
+    real images does so in the originals too, where these are asked for."""
+    originals = (own, asked) == ("released-real", "before-after")
+    return asked if own is None or originals else own
+
+
 def probes_and_gallery(
     scenario: Scenario, released: ImageSet, real: ImageSet
 ) -> tuple[ImageSet, ImageSet]:

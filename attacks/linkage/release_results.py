@@ -70,6 +70,7 @@ class ReleaseResults(Record):
     method: str | None = Field(description="null: nobody said what released the files")
     released: int = Field(description="files, with those that could not be read")
     real: int
+    nobodys: int = Field(0, description="real files that were read and show nobody who is known")
     without_real: int = Field(description="released files of which no real one is there")
     untouched: int = Field(0, description="released files with the pixels of a real one")
     unlisted: int | None = Field(

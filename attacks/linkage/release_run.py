@@ -120,6 +120,7 @@ def attack_release(
     results = ReleaseResults(
         released=len(released) + len(released.table.skipped),
         real=len(real) + len(real.table.skipped),
+        nobodys=int((~real.identified).sum()),
         without_real=int((hits != hits).sum()),
         untouched=subject.untouched,
         foreign=0 if subject.foreign is None else int(subject.foreign.sum()),

@@ -202,6 +202,11 @@ def _warnings(results: ReleaseResults) -> Iterator[str]:
     yield from _left_out(results)
     if not results.originals_known:
         yield "note: it is not known which file each was made from; people are known by --patients"
+    if results.nobodys:
+        yield (
+            f"note: whom {results.nobodys} of {counted(results.real, 'real file')} show nobody "
+            "says (--patients would): each counts as a person of its own, who has no other images"
+        )
     if results.method is None:
         yield "note: nobody says what released these files; an attacker that knows finds more"
     for name, reason in results.not_tried.items():

@@ -285,3 +285,14 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path
     assert first["found"]["patients"] == 12  # as the headers say
     assert first["others"] is not None
     assert ("people are found in this release" in result.stdout) != hides
+
+
+def test_files_whose_person_nobody_says_are_counted(a_release, tmp_path):
+    """A table that names few of them, for instance by a misspelt folder, is not taken silently."""
+    folder, _ = a_release
+    few = (folder / "patients.csv").read_text().splitlines()[:5]
+    (tmp_path / "few.csv").write_text("\n".join(few))
+    given = ("--patients", tmp_path / "few.csv", "--out", tmp_path / "attack")
+    result = ask(a_release, folder / "real", folder / "out", *given)
+    assert "note: whom 26 of 30 real files show nobody says" in result.stdout
+    assert found_in(tmp_path / "attack")["nobodys"] == 26
