@@ -1,5 +1,5 @@
-"""Nominal 95 % intervals hold the truth in 93 to 97 of 100 made-up worlds, up to the spread of as
-many worlds as are tried here."""
+"""Nominal 95 % intervals hold the truth in 93 to 97 of 100 made-up worlds, up to twice the spread
+of as many worlds as are tried here; those of rates that few patients decide, in more."""
 
 import importlib
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-REPETITIONS = {11: 300, 54: 400, 600: 80}
+REPETITIONS = {11: 1000, 54: 1000, 600: 80}
 
 
 @pytest.fixture
@@ -21,9 +21,10 @@ def bench(monkeypatch):
 @pytest.mark.parametrize("patients", REPETITIONS)
 def test_intervals_cover_what_they_say(bench, patients):
     found = bench.coverage(patients, REPETITIONS[patients], seed=1)
-    spread = 3 * np.sqrt(0.95 * 0.05 / REPETITIONS[patients])
+    spread = 2 * np.sqrt(0.95 * 0.05 / REPETITIONS[patients])
     for name, share in found["coverage"].items():
-        assert 0.93 - spread < share < min(0.97 + spread, 1.01), name
+        most = 1.0 if name in bench.CAUTIOUS else 0.97 + spread
+        assert 0.93 - spread < share <= most, name
 
 
 def test_parts_come_together_by_their_worlds(bench):
@@ -64,3 +65,15 @@ def test_error_rates_of_normal_scores_are_those_of_very_many(bench):
     equal = 2 * np.sqrt(bench.IMPOSTOR) / (np.sqrt(bench.GENUINE) + np.sqrt(bench.IMPOSTOR))
     assert bench.error_rate_of(2) == pytest.approx((genuine < equal).mean(), abs=3e-3)
     assert bench.error_rate_of(2) == pytest.approx((impostor > equal).mean(), abs=3e-3)
+
+
+@pytest.mark.parametrize("matched", [False, True])
+def test_first_guesses_of_worlds_are_those_of_many_others(bench, matched):
+    """A second derivation of the truth: what is measured in some worlds, on average."""
+    rng, away = np.random.default_rng(1), []
+    for _ in range(40):
+        world = bench.World(54, rng)
+        found = world.run(bench.ABOVE, np.ones((1, len(world.codes))), matched=matched)
+        figures, above = found
+        away.append(figures["first"].value - bench.first_of(above, 54, matched=matched))
+    assert abs(np.mean(away)) < 4 * np.std(away) / np.sqrt(len(away))
