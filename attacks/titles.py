@@ -10,8 +10,9 @@ REAL = "identity"
 # evaluations.
 ALWAYS: Mapping[str, Any] = {
     **dict.fromkeys(("unit", "mu", "rms", "controls", "b", "epsilon", "k", "g", "band")),
+    **dict.fromkeys(("read", "samples")),  # 0 is none of it, too, and other random numbers
     **dict.fromkeys(("m", "uses"), 1),
-    **dict.fromkeys(("read", "warp", "own", "samples"), 0),
+    **dict.fromkeys(("warp", "own"), 0),
 }
 SYMBOLS = {"mu": "μ", "epsilon": "ε", "sigma": "σ", "verification_weight": "λ"}
 

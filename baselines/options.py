@@ -13,7 +13,11 @@ Band = Literal["coarse", "fine"]
 
 
 class NoiseOptions(Options):
-    """Where the random numbers come from; without any of these, from the operating system."""
+    """Where the random numbers come from; without any of these, from the operating system.
+
+    The numbers follow from the options of a method, too, but for those that are None: so is the
+    default of an option that comes later, and what was drawn before it stays as it was.
+    """
 
     seed: int | None = Field(
         None, ge=0, description="repeats the numbers for everybody: for evaluations only"
@@ -38,8 +42,8 @@ class SetOptions(NoiseOptions):
         "sees the same",
     )
     codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
-    read: float = Field(
-        0.0,
+    read: float | None = Field(
+        None,
         ge=0,
         le=1,
         description="weight, in an output's labels, of what networks read in it that learnt from "
@@ -186,8 +190,8 @@ class UtilityCodeOptions(NoiseOptions):
     pool: float = Field(
         0.5, gt=0, le=1, description="share of the patients it learns from that are its pool"
     )
-    samples: int = Field(
-        0,
+    samples: int | None = Field(
+        None,
         ge=0,
         le=10000,
         description="of a generative model of the pool, for each code, in place of its films",

@@ -74,7 +74,7 @@ class SetMethod(ByLot):
     @property
     def read(self) -> float:
         """How much of an output's labels is read in it; 0 for methods without this option."""
-        return getattr(self.settings, "read", 0.0)
+        return getattr(self.settings, "read", None) or 0.0
 
     @property
     def says(self) -> bool:

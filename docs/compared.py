@@ -188,17 +188,22 @@ def together(key: str = WHOLE) -> str:
     return markdown(header, rows)
 
 
-def very_films(key: str = "sets_before_after") -> str:
+def very_films(keys: Iterable[str] = ("sets_before_after",)) -> str:
     """How well attackers link a release to the films that went in, against matched impostors, and
-    how often their first guess is such a film: one release a row."""
-    own = results(key)
-    names = dict.fromkeys(name for method in own.methods for name in method.privacy)
+    how often their first guess is such a film: one release a row, the real images once."""
+    owns = [results(key) for key in keys]
+    methods = [method for own in owns for method in own.methods]
+    titled = {title: method for own in owns for title, method in own.titled}
+    names = dict.fromkeys(name for method in methods for name in method.privacy)
     header = ["released as", *names, *(f"{name}, first guess" for name in names)]
     rows = []
-    for title, method in own.titled:
-        found = [method.privacy[name] for name in names]
-        guessed = [f"{100 * attack.precision_at_1:.0f} %" for attack in found]
-        rows.append([title, *(reading(attack, MATCHED) for attack in found), *guessed])
+    for title, method in titled.items():
+        found = [method.privacy.get(name) for name in names]
+        linked = ("–" if attack is None else reading(attack, MATCHED) for attack in found)
+        guessed = (
+            "–" if attack is None else f"{100 * attack.precision_at_1:.0f} %" for attack in found
+        )
+        rows.append([title, *linked, *guessed])
     return markdown(header, rows)
 
 

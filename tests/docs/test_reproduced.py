@@ -122,8 +122,8 @@ def test_no_option_names_a_folder(tmp_path):
     assert "root" not in pinned(found)["data"]
 
 
-def with_defaults(method):
-    """The options of a method, with those that it did not have when it was measured."""
+def made_again(method):
+    """The options of a method that the options of another make, as in a command."""
     said = ",".join(f"{k}={v}" for k, v in method.options.items() if v is not None)
     return anonymize.load(f"{method.name}:{said}" if said else method.name).options
 
@@ -137,9 +137,18 @@ def test_a_name_is_of_one_model():
         about = own.source
         images = (about.name, about.size, about.images, *about.held_back)
         for title, method in own.titled:
-            made = method.fingerprint or frozenset(with_defaults(method).items())
+            made = method.fingerprint or frozenset(method.options.items())
             models.setdefault((*images, title), set()).add(made)
     assert [name for name, made in models.items() if len(made) > 1] == []
+
+
+@pytest.mark.parametrize("key", reproduced.evaluations())
+def test_random_numbers_are_still_those_that_were_drawn(key):
+    """They follow from all options of a method: one that came later must not be among them."""
+    for title, method in tables.results(key).titled:
+        if method.fingerprint is None and "seed" in method.options:
+            drawn = {k: v for k, v in method.options.items() if v is not None}
+            assert made_again(method) == drawn, title
 
 
 @pytest.mark.parametrize("key", reproduced.evaluations())
