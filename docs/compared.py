@@ -10,6 +10,7 @@ from cells import (
     most,
     reading,
     several,
+    share,
     strongest,
     utility,
 )
@@ -48,8 +49,12 @@ TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the ou
 BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
 USES, USES_LARGER = "sets_uses", "sets_uses_resnet"  # more outputs than images
 TRAINED, OBFUSCATION = "sets_trained", "obfuscation"
-GUESSES = ("first guess is in it", "first guess is this one", "patients given away")
-
+GUESSES = (
+    f"first guess is in it, {NAMES[MATCHED]}",
+    f"the same, {NAMES[ALL]}",
+    f"first guess is this one, {NAMES[MATCHED]}",
+    f"patients given away, {NAMES[ALL]}",
+)
 
 READINGS = (MATCHED, ALL)
 
@@ -138,30 +143,37 @@ def sets() -> str:
         "images in an output",
         *STRONGEST,
         *GUESSES,
-        "`sets`, matched impostors",
+        f"`sets`, {NAMES[MATCHED]}",
+        f"`sets`, {NAMES[ALL]}",
     ]
     header += [RETRAINED, "retrained − real images", f"ResNet-18 {RETRAINED}"]
     rows = []
     for title, method, other in measured_sets():
-        attack = method.strongest_by_image[1]
-        coin = attack.estimate("precision_at_1_coin")
         rows.append(
             [
                 title,
                 f"{method.sets.contributors} or more" if method.sets else "1",
                 strongest(method),
-                reading(attack, ALL),
-                most(method, "precision_at_1")
-                + (f"; a coin {100 * coin.mean:.1f} %" if coin else ""),
-                most(method, "precision_at_1_own", "precision_at_1"),
+                reading(method.strongest_by_image[1], ALL),
+                guessed(method, MATCHED),
+                guessed(method, ALL),
+                most(method, "precision_at_1_own", "precision_at_1", matched=True),
                 most(method, "r_s"),
-                reading(method.privacy["sets"], MATCHED),
+                *(reading(method.privacy["sets"], which) for which in READINGS),
                 utility(method, "retrained"),
                 signed(method.utility.retrained.difference),
                 "–" if other is None else utility(other, "retrained"),
             ]
         )
     return text((header, rows), [meaning(found), *floors(found)])
+
+
+def guessed(method: Method, which: str) -> str:
+    """How often the first guess of the best guesser is right, and a coin's where that is known."""
+    own = figures(method.strongest_by_image[1], which)
+    coin = own and own.estimate("precision_at_1_coin")
+    found = most(method, "precision_at_1", matched=which == MATCHED)
+    return found + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
 
 
 def measured_sets() -> list[tuple[str, Method, Method | None]]:
@@ -188,23 +200,21 @@ def together(key: str = WHOLE) -> str:
     return markdown(header, rows)
 
 
-def very_films(keys: Iterable[str] = ("sets_before_after",)) -> str:
-    """How well attackers link a release to the films that went in, against matched impostors, and
-    how often their first guess is such a film: one release a row, the real images once."""
-    owns = [results(key) for key in keys]
-    methods = [method for own in owns for method in own.methods]
-    titled = {title: method for own in owns for title, method in own.titled}
-    names = dict.fromkeys(name for method in methods for name in method.privacy)
-    header = ["released as", *names, *(f"{name}, first guess" for name in names)]
+def very_films(key: str = "sets_before_after") -> str:
+    """How well attackers link a release to the films that went in, and how often their first guess
+    is such a film, against matched impostors: one release a row."""
+    own = results(key)
+    names = dict.fromkeys(name for method in own.methods for name in method.privacy)
+    header = ["released as", *names, *(f"{name}, first guess" for name in names), "a coin's"]
     rows = []
-    for title, method in titled.items():
-        found = [method.privacy.get(name) for name in names]
-        linked = ("–" if attack is None else reading(attack, MATCHED) for attack in found)
-        guessed = (
-            "–" if attack is None else f"{100 * attack.precision_at_1:.0f} %" for attack in found
-        )
-        rows.append([title, *linked, *guessed])
-    return markdown(header, rows)
+    for title, method in own.titled:
+        attacks = [method.privacy[name] for name in names]
+        guessed = [figures(attack, MATCHED) for attack in attacks]
+        first = [share(found and found.estimate("precision_at_1")) for found in guessed]
+        coin = guessed[0] and guessed[0].estimate("precision_at_1_coin")
+        luck = f"{100 * coin.mean:.1f} %" if coin else "–"
+        rows.append([title, *(reading(a, MATCHED) for a in attacks), *first, luck])
+    return text((header, rows), [meaning(own), *floors(own)])
 
 
 def strangers(keys: Iterable[str] = ("codes", "dials", "samples")) -> str:

@@ -2,7 +2,8 @@
 
 Each has the two readings of an attacker's figures. No gallery image is compared with itself, and
 all but the coin know the real images: a release that keeps what such a floor knows can hardly link
-less.
+less. Where the very originals are asked for ("before-after"), there are but the floors *findings*
+and *coin*: all else is of other images of a patient.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,7 @@ from attacks.attackers.soft_biometrics import READ, SoftBiometrics
 from attacks.evaluation.plan import READER, Plan
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.facts import FACTS, in_words, not_said
+from attacks.knowledge.scenarios import owners_in
 from attacks.measuring.estimates import Estimate, Figures, Floor, Matched
 from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, genuine_places, pair_auc
@@ -77,6 +79,9 @@ class Floors:
     def __post_init__(self) -> None:
         self.rows = self.data.table.part(self.plan.part)
         self.tested = self.owners[self.rows]
+        scenario = self.plan.options.evaluation.scenario
+        self.originals = scenario == "before-after"
+        self.asked = owners_in(scenario, self.tested, self.tested)
 
     def measured(self, methods: Iterable[Method] = ()) -> tuple[Floor, ...]:
         """Every floor that these data have; none where no patient of the part has several images.
@@ -85,8 +90,13 @@ class Floors:
             methods: that were evaluated; the real images lend the figures of an attacker that
                 reads age, sex and view, where it took part.
         """
-        if not len(genuine_places(self.tested, self.tested)[0]):
+        if not len(genuine_places(*self.asked)[0]):
             return ()
+        if self.originals:
+            known = (
+                [self._of(FINDINGS, equal_findings(self.tested))] if self.data.table.labels else []
+            )
+            return (*known, self._coin(COIN))
         data, apart = self.data, self.plan.part == "test"
         sets = any(attacker.name == SETS for attacker in self.plan.chosen)
         found = []
@@ -118,10 +128,10 @@ class Floors:
         )
 
     def _figures(self, scores: np.ndarray) -> tuple[Figures, Matched | None]:
-        o, drawn = self.plan.options, self.tested
+        o, (asked, known) = self.plan.options, self.asked
         options = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
-        found = measure_identification(scores, drawn, drawn, **options)
-        found |= measure_matched(scores, drawn, drawn, **options)
+        found = measure_identification(scores, asked, known, **options)
+        found |= measure_matched(scores, asked, known, **options)
         every, alike = split_matched(estimate_identification([found]))
         return Figures.of(every), alike
 
@@ -152,15 +162,16 @@ class Floors:
 
     def _coin(self, name: str) -> Floor:
         seed, sets = derive_seed(self.plan.options.seed, name), name == COIN_SETS
-        drawn = random_aucs(self.tested, seed, sets=sets)
+        drawn = random_aucs(self.asked, seed, sets=sets)
+        probes, gallery = (owners.matching for owners in self.asked)
         matched, guessed = None, {}
         with suppress(ValueError):  # no impostor is alike
-            matched = _spread(random_aucs(self.tested.matching, seed, sets=sets))
+            matched = _spread(random_aucs((probes, gallery), seed, sets=sets))
         if not sets:
-            found = random_guesses(self.tested, seed)
+            found = random_guesses(self.asked, seed)
             guessed = {figure: _spread(of_draws) for figure, of_draws in found.items()}
             if matched is not None:
-                alike = random_guesses(self.tested.matching, seed)
+                alike = random_guesses((probes, gallery), seed)
                 guessed["first_guess_matched"] = _spread(alike["precision_at_1"])
         message = MESSAGES[name].format(draws=len(drawn))
         return Floor(name=name, message=message, auc=_spread(drawn), matched=matched, **guessed)
@@ -221,31 +232,32 @@ def task_scores(
     return _alike(best[rest])
 
 
-def random_aucs(owners: Owners, seed: int, *, sets: bool = False) -> list[float]:
-    """Pair AUCs of random scores (N, N), each drawn anew; ``sets``: averaged over patients."""
+def random_aucs(asked: tuple[Owners, Owners], seed: int, *, sets: bool = False) -> list[float]:
+    """Pair AUCs of random scores (P, G) of probes and gallery, each drawn anew; ``sets``: averaged
+    over patients."""
     found = []
-    for scores in _random_scores(len(owners), seed):
-        scores = over_sets(scores, owners, owners) if sets else scores
-        found.append(pair_auc(scores, owners, owners))
+    for scores in _random_scores(*asked, seed):
+        scores = over_sets(scores, *asked) if sets else scores
+        found.append(pair_auc(scores, *asked))
     return found
 
 
-def random_guesses(owners: Owners, seed: int) -> dict[str, list[float]]:
+def random_guesses(asked: tuple[Owners, Owners], seed: int) -> dict[str, list[float]]:
     """How often random scores find another image of the patient first, and of how many patients
     they do for some image (:data:`GUESSES`), each drawn anew."""
     found: dict[str, list[float]] = {figure: [] for figure in GUESSES}
-    for scores in _random_scores(len(owners), seed):
-        guessed = retrieve(scores, owners, owners)
+    for scores in _random_scores(*asked, seed):
+        guessed = retrieve(scores, *asked)
         _, given_away = guessed.vulnerable()
         for figure, hits in zip(GUESSES, (guessed.within(1), given_away), strict=True):
             found[figure].append(float(np.mean(hits)))
     return found
 
 
-def _random_scores(side: int, seed: int) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    for _ in range(max(10, min(DRAWS, SCORES // side**2))):
-        yield rng.random((side, side), np.float32)
+def _random_scores(probes: Owners, gallery: Owners, seed: int) -> Iterator[np.ndarray]:
+    rng, shape = np.random.default_rng(seed), (len(probes), len(gallery))
+    for _ in range(max(10, min(DRAWS, SCORES // (shape[0] * shape[1])))):
+        yield rng.random(shape, np.float32)
 
 
 def _spread(aucs: list[float]) -> Estimate:

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from attacks.attacker import ImageSet
-from attacks.measuring.metrics import Contributors
+from attacks.measuring.metrics import Contributors, Owners
 
 Scenario = Literal["released-real", "released-released", "before-after"]
 
@@ -29,21 +29,26 @@ def probes_and_gallery(
     "before-after": every image is a person of its own, and the original stands in the gallery: does
     the release give its own input away?
     """
-    if scenario == "released-real":
-        return released, real
-    if scenario == "released-released":
-        return released, released
-    probes, gallery = (
+    gallery = released if scenario == "released-released" else real
+    asked, known = owners_in(scenario, released.owners, gallery.owners)
+    return replace(released, owners=asked), replace(gallery, owners=known)
+
+
+def owners_in(scenario: Scenario, probes: Owners, gallery: Owners) -> tuple[Owners, Owners]:
+    """Whose probes and gallery are, as a scenario asks it."""
+    if scenario != "before-after":
+        return probes, gallery
+    asked, known = (
         replace(
-            images.owners,
+            owners,
             image=number,
-            patient=images.owners.image,
-            identified=np.ones(len(images), bool),
-            contributors=_as_people(images.owners.contributors),
+            patient=owners.image,
+            identified=np.ones(len(owners), bool),
+            contributors=_as_people(owners.contributors),
         )
-        for images, number in ((released, released.owners.image), (real, -1 - real.owners.image))
+        for owners, number in ((probes, probes.image), (gallery, -1 - gallery.image))
     )
-    return replace(released, owners=probes), replace(real, owners=gallery)
+    return asked, known
 
 
 def _as_people(made_of: Contributors | None) -> Contributors | None:

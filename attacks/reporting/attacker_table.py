@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from attacks.attackers.training_free import TrainingFree
-from attacks.measuring.estimates import Estimate
+from attacks.measuring.estimates import Estimate, Figures
 from attacks.reporting import readings
 from attacks.reporting.readings import NONE_ALIKE
 from attacks.reporting.tables import Table
@@ -58,23 +58,31 @@ def attacker_table(results: Results) -> Table:
 
 def _first_guesses(results: Results) -> Iterator[list[str]]:
     """How often the strongest attackers' first guess is right, where outputs are of several people:
-    any of them, and this very one."""
+    any of them, and this very one; in each reading."""
     which = {
         "image by image": [m.strongest_by_image for m in results.methods],
         "of all": [m.strongest for m in results.methods],
     }
     for words, found in which.items():
-        attacks = [item[1] if item else None for item in found]
-        for name, figure in GUESSES.items():
-            shares = [a.estimate(figure) if a else None for a in attacks]
-            if figure == "precision_at_1_own":  # whose output is his alone is the very one
-                shares = [
-                    a.estimate("precision_at_1") if s is None and a else s
-                    for s, a in zip(shares, attacks, strict=True)
-                ]
-            if any(shares):
-                cells = [_share(share) for share in shares]
-                yield [f"first guess right, strongest {words}", "", "", name, *cells]
+        for reading in readings.measured(results):
+            own = [readings.figures(item[1], reading) if item else None for item in found]
+            for name, figure in GUESSES.items():
+                shares = [_guessed(figures, figure) for figures in own]
+                if any(shares):
+                    impostors = f"{readings.SHORT[reading]}: {name}"
+                    cells = [_share(share) for share in shares]
+                    yield [f"first guess right, strongest {words}", "", "", impostors, *cells]
+
+
+def _guessed(found: Figures | None, figure: str) -> Estimate | None:
+    if found is None:
+        return None
+    share = found.estimate(figure)
+    if (
+        share is None and figure == "precision_at_1_own"
+    ):  # whose output is his alone is the very one
+        return found.estimate("precision_at_1")
+    return share
 
 
 def _by_reading(

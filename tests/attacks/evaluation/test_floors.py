@@ -31,7 +31,7 @@ def test_true_findings_by_hand():
 
 def test_a_coin_lies_around_one_half_and_sets_of_few_patients_widely():
     few = owners_of(np.repeat(np.arange(8), 4))
-    single, sets = (np.array(random_aucs(few, 1, sets=sets)) for sets in (False, True))
+    single, sets = (np.array(random_aucs((few, few), 1, sets=sets)) for sets in (False, True))
     assert single.mean() == pytest.approx(0.5, abs=3 * single.std() / 10)
     genuine, impostor = 8 * 4 * 3, 8 * 4 * 7 * 4
     alone = np.sqrt((genuine + impostor + 1) / (12 * genuine * impostor))  # Mann and Whitney 1947
@@ -43,7 +43,7 @@ def test_a_coin_guesses_among_those_whom_it_compares():
     """The first of n − 1 others is one of the patient's own in their share of the cases; a patient
     is given away unless all of his images miss."""
     few = owners_of(np.repeat(np.arange(5), 4))
-    found = {name: np.array(of_draws) for name, of_draws in random_guesses(few, 1).items()}
+    found = {name: np.array(of_draws) for name, of_draws in random_guesses((few, few), 1).items()}
     assert found["precision_at_1"].mean() == pytest.approx(3 / 19, abs=0.03)
     assert found["r_s"].mean() == pytest.approx(1 - (16 / 19) ** 4, abs=0.07)
 
@@ -122,6 +122,20 @@ def test_findings_and_coins_of_real_data(floors):
     (first, *_) = found["findings"].operating_points
     assert first.false_match_rate == 0.01
     assert first.false_non_match_rate.mean > 0.9
+
+
+def test_floors_are_of_what_is_asked(options, data):
+    """Where the very originals are asked for, each image is a person of its own, whom a coin finds
+    among all images; what is known of other images of a patient is no floor of it."""
+    asked = altered(options, evaluation={"utility": False, "scenario": "before-after"})
+    plan = Plan([Entrant("identity")], asked, attackers=("training-free",))
+    measured = Floors(plan, data, Parts(data).owners, None, Compute(), None).measured()
+    found, images = {f.name: f for f in measured}, len(data.table.part("test"))
+    assert list(found) == ["findings", "coin"]
+    error = (1 / images / (100 * images)) ** 0.5
+    assert found["coin"].precision_at_1.mean == pytest.approx(1 / images, abs=4 * error)
+    assert found["findings"].auc.mean > 0.5
+    assert found["findings"].matched.mean == 0.5
 
 
 def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
