@@ -81,7 +81,10 @@ def miniature(key: str = MINIATURE) -> str:
         ]
         whole = [*header, "classifier frozen ↑", RETRAINED]
         tables.append(f"Against {NAMES[which]}:\n\n{markdown(whole, rows)}")
-    return "\n".join([*tables, *(f"{line}\n" for line in floors(main))])
+    over = (
+        "± over generators and nothing else; intervals over patients: table.md of each folder."
+    )
+    return "\n".join([*tables, *(f"{line}\n" for line in (over, *floors(main)))])
 
 
 def _made_of(methods: list[Method]) -> list[str]:
