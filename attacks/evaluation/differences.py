@@ -1,4 +1,4 @@
-"""What evaluated methods have to say about each other: differences, and several generators.
+"""What evaluated methods have to say about each other: differences, several generators, and lots.
 
 All figures of an evaluation are measured on the same draws of patients, so differences of two
 methods are known far better than the methods themselves.
@@ -120,11 +120,12 @@ def _moved(one: Compared) -> float:
 
 
 def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:
-    """Methods that are alike but for their seed, taken together: a run is one generator, the mean
-    of all attacks on it. Twice the same seed is one generator."""
+    """Methods that are alike but for their seed, taken together: a run is one generator, or one lot
+    of a method that draws, the mean of all attacks on it. Twice the same seed is one."""
     kin: dict[tuple, dict[int, Compared]] = {}
     for one in methods:
-        if (seed := one.method.seed) is not None:
+        trained, drawn = one.method.seed, one.method.options.get("seed")
+        if (seed := drawn if trained is None else trained) is not None:
             options = {k: v for k, v in one.method.options.items() if k != "seed"}
             kin.setdefault((one.method.name, repr(options)), {}).setdefault(seed, one)
     found = []

@@ -198,8 +198,9 @@ class Floor(Record):
 
 
 class Generators(Record):
-    """Methods alike but for their seed, as one: each run is one generator, its value the mean of
-    all attacks on it. By attacker, against all impostors and against matched ones."""
+    """Methods alike but for their seed, as one: each run is one generator, or one lot of a method
+    that draws, its value the mean of all attacks on it. By attacker, against all impostors and
+    against matched ones."""
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict, description="that they share")

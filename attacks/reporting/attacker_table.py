@@ -1,13 +1,15 @@
-"""attackers.md: every attacker against every method, and the strongest."""
+"""attackers.md: every attacker against every method, several generators or lots of one method
+together, and the strongest."""
 
 from collections.abc import Iterator, Sequence
 
 from attacks.attackers.training_free import TrainingFree
-from attacks.measuring.estimates import Estimate, Figures
+from attacks.measuring.estimates import Estimate, Figures, Generators
 from attacks.reporting import readings
-from attacks.reporting.readings import NONE_ALIKE
+from attacks.reporting.readings import ALL, MATCHED, NONE_ALIKE
 from attacks.reporting.tables import Table
 from attacks.results import Attack, Method, Results, name_of
+from attacks.titles import titles
 
 FLOOR = TrainingFree.name
 GUESSES = {
@@ -24,14 +26,14 @@ COMPARED = {
 
 def attacker_table(results: Results) -> Table:
     """Every AUC, the strongest attacker and its gain: one attacker and reading a row, one method a
-    column.
+    column, and one for each that has several seeds.
 
     The last rows say, for each method, which attacker is the strongest (the best one on the
     validation part, where there is one) and by how much its AUC exceeds that of plain gradient
     histograms on the same images; first among attackers that take every image alone, then with
     those that are told which released images are of one patient.
     """
-    header = ["attacker", "knowledge", "compares", "impostors", *results.titles()]
+    header = ["attacker", "knowledge", "compares", "impostors", *results.titles(), *_seeds(results)]
     rows = []
     for key in results.attackers:
         attacks = [method.privacy.get(key) for method in results.methods]
@@ -39,7 +41,8 @@ def attacker_table(results: Results) -> Table:
         compares = "metadata" if known.sees == "metadata" else COMPARED[known.compares]
         first = [name_of(key), known.knowledge, compares]
         for name, cells in _by_reading(results, attacks):
-            rows.append([*first, name, *cells])
+            together = [_together(one, key, name) for one in results.generators]
+            rows.append([*first, name, *cells, *together])
             first = [""] * 3
     by_image = [method.strongest_by_image for method in results.methods]
     read = readings.measured(results)
@@ -53,7 +56,23 @@ def attacker_table(results: Results) -> Table:
         rows += _strongest_rows("**strongest of all**", strongest, read)
     if any(method.sets for method in results.methods):
         rows += _first_guesses(results)
-    return header, rows
+    return header, [row + ["–"] * (len(header) - len(row)) for row in rows]
+
+
+def _seeds(results: Results) -> list[str]:
+    """Columns of methods with several seeds."""
+    named = titles([(one.name, one.options) for one in results.generators])
+    return [
+        f"{title}, {len(one.seeds)} seeds"
+        for title, one in zip(named, results.generators, strict=True)
+    ]
+
+
+def _together(found: Generators, key: str, row: str) -> str:
+    """Of all seeds, in the reading of a row."""
+    of_rows = {readings.SHORT[MATCHED]: found.matched, readings.SHORT[ALL]: found.auc}
+    auc = of_rows.get(row, {}).get(key)
+    return "–" if auc is None else _between(auc)
 
 
 def _first_guesses(results: Results) -> Iterator[list[str]]:

@@ -165,10 +165,15 @@ def trainings(results: Results) -> list[str]:
 
 def not_repeated(results: Results) -> list[str]:
     """A note on what the ± of these results does not hold: other generators, other starts."""
-    generators = [title for title, method in results.titled if method.steps is not None]
+    several = {one.name for one in results.generators}
+    generators = [
+        title
+        for title, method in results.titled
+        if method.steps is not None and method.name not in several
+    ]
     warm = dict.fromkeys(key for _, key, attack in results.attacks() if attack.warm_start)
     said = []
-    if generators and not results.generators:
+    if generators:
         said.append(f"{', '.join(generators)}: one generator")
     if warm:
         said.append(f"{', '.join(warm)}: all runs go on from one verifier")

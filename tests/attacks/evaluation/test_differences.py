@@ -96,3 +96,14 @@ def test_methods_alike_but_for_their_seed_are_one():
     alone = estimate_identification(several[0].runs["verification"])["auc"].ci95
     both = found.auc["verification"].ci95
     assert both[1] - both[0] > 1.5 * (alone[1] - alone[0])  # two generators say little
+
+
+def test_lots_of_a_method_that_draws_are_one():
+    def drawn(seed, *aucs):
+        own = {"k": 5, "seed": seed}
+        return compared(f"lot {seed}", runs(*aucs, seed=seed), name="mean", options=own)
+
+    (found,) = over_generators([*METHODS, drawn(0, 0.7), drawn(1, 0.8)])
+    assert found.seeds == (0, 1)
+    assert found.options == {"k": 5}
+    assert found.matched["verification"].runs == pytest.approx((0.65, 0.75))

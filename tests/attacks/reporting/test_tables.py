@@ -13,6 +13,7 @@ from attacks.measuring.estimates import (
     Difference,
     Estimate,
     Floor,
+    Generators,
     GroupRate,
     NotWorse,
 )
@@ -181,6 +182,16 @@ def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
     named = [row[3:5] for row in rows[-4:]]
     assert named[0] == ["matched", "verification 0.804"]
     assert named[1] == ["all", "verification 0.904"]
+
+
+def test_several_seeds_of_a_method_have_a_column():
+    both = Generators(
+        name="k-same", options={"k": 5}, seeds=(0, 1), auc={"verification": estimate(0.7)}
+    )
+    header, rows = attacker_table(altered(matched(made_up()), generators=(both,)))
+    assert header[-1] == "k-same k=5, 2 seeds"
+    assert {len(row) for row in rows} == {len(header)}
+    assert [row[-1] for row in rows[:3]] == ["–", "–", "0.700 (0.67–0.73)"]
 
 
 def test_no_impostor_alike_is_said_and_never_nan():
