@@ -31,8 +31,8 @@ from attacks.measuring.statistics import mean_of, mean_of_runs, mean_over_runs
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
-REPETITIONS = {11: 1000, 54: 1000, 600: 500}
-PARTS = 20  # in which worlds of one size are made, each with a seed of its own
+REPETITIONS = {11: 1200, 54: 1200, 600: 300}
+PARTS = 12  # in which worlds of one size are made, each with a seed of its own
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
