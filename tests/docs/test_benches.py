@@ -44,7 +44,8 @@ def test_known_answers_are_those_of_the_command():
 
 
 def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
-    """And lies between 93 and 97 %, up to twice its own standard error."""
+    """And lies between 93 and 97 %, up to twice its own standard error; of rates that few patients
+    decide, it may lie above."""
     interval_coverage, kept = bench("interval_coverage"), committed("coverage.json")
     assert kept["figures"] == interval_coverage.FIGURES
     many = {world["patients"]: world["repetitions"] for world in kept["worlds"]}
@@ -53,7 +54,8 @@ def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
         assert world["coverage"].keys() == kept["figures"].keys()
         for name, share in world["coverage"].items():
             error = (share * (1 - share) / world["worlds"][name]) ** 0.5
-            assert 0.93 - 2 * error < share < 0.97 + 2 * error, (world["patients"], name)
+            most = 1.0 if name in interval_coverage.CAUTIOUS else 0.97 + 2 * error
+            assert 0.93 - 2 * error < share < most, (world["patients"], name)
 
 
 def test_attacked_files_are_looked_at_as_an_attacker_does_without_options(bench):
