@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
@@ -36,11 +36,12 @@ CPU = torch.device("cpu")
 COMBINED = ("validation", "test")  # parts that attackers are combined on
 RESAMPLINGS = 400
 TRAININGS = 3  # of a learner where it must link: one may be 0.02 above or below another by its seed
-KEPT = 2 * (TRAININGS + 1)  # learners of real images and of one kind of release, and renamed ones
+KEPT = 4 * TRAININGS  # learners of real images, and of the kinds of release asked for last
 DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
 Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
 Status = Literal["passed", "failed", "not applicable"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ class Examination:
         self.compute = compute
         work = Work((), display=Silent())
         self._reference = Reference(folder, {}, options, data, compute, work)
-        self._released, self._view = cache(self._release), cache(self._seen)
+        self._released, self._view = _by_images(self._release), cache(self._seen)
         self._member = cache(self._scores)
         self._learnt = lru_cache(KEPT)(self._teach)
-        self._data = cache(self._cohort)
+        self._data = _by_images(self._cohort)
 
     def of(self, attacker: Chosen, cases: Sequence[Case] = CASES) -> Iterator[Outcome]:
         """One outcome a case, as they come."""
@@ -144,10 +145,11 @@ class Examination:
         """Of equal images the same; who learns from real images alone learns once for all cases,
         as in an evaluation."""
         level, real = attacker.level, replace(REAL, relabelled=case.relabelled)
-        pixels, known = (self._released(one)[0].pixels for one in (case, real.images))
+        if not level.trained:
+            return self._teach(attacker, level, case.images, n)
+        pixels, known = (self._released(one)[0].pixels for one in (case, real))
         same = level.learns == "real" or torch.equal(pixels, known)
-        teach = self._learnt if level.trained else self._teach
-        return teach(attacker, level, (real if same else case).images, n)
+        return self._learnt(attacker, level, (real if same else case).images, n)
 
     def _teach(self, attacker: Chosen, level: Level, case: Case, n: int) -> Attacker:
         checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
@@ -183,6 +185,12 @@ class Examination:
             assert isinstance(method, PixelShuffle)
             released = Released(method.undo(released.pixels))
         return released, method
+
+
+def _by_images(made: Callable[[Case], T]) -> Callable[[Case], T]:
+    """Made once for all cases of equal images."""
+    kept = cache(made)
+    return lambda case: kept(case.images)
 
 
 def _auc(scores: Iterable[np.ndarray], probes: Owners, gallery: Owners) -> tuple[float, Interval]:
