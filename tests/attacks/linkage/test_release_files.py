@@ -62,7 +62,7 @@ def test_files_beside_the_manifest_are_attacked_too(a_release, tmp_path):
     result = ask(a_release, folder / "real", released, *private, "--out", tmp_path / "attack")
     assert "VERDICT: real images are in this release. 3 released files have" in result.stdout
     assert "the manifest does not name 4 files of the release" in result.stdout
-    assert "nobody says" not in result.stdout  # those that are read are known by their pixels
+    assert "of them are nobody says" not in result.stdout  # what is read is known by its pixels
     assert "not read: 1 released file" in result.stdout
     assert "not counted" not in result.stdout
     found = found_in(tmp_path / "attack")
