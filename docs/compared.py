@@ -81,9 +81,7 @@ def miniature(key: str = MINIATURE) -> str:
         ]
         whole = [*header, "classifier frozen ↑", RETRAINED]
         tables.append(f"Against {NAMES[which]}:\n\n{markdown(whole, rows)}")
-    over = (
-        "± over generators and nothing else; intervals over patients: table.md of each folder."
-    )
+    over = "± over generators and nothing else; intervals over patients: table.md of each folder."
     return "\n".join([*tables, *(f"{line}\n" for line in (over, *floors(main)))])
 
 
