@@ -161,7 +161,7 @@ class Examination:
         return view.taught(level, setting, n)
 
     def _compared(self, attacker: Chosen, case: Case, part: str) -> tuple[ImageSet, ImageSet]:
-        view = self._view(attacker.knowledge == "white-box", case)
+        view = self._view(attacker.knowledge == "white-box", case.images)
         return view.compared(asked_of(attacker.level.compares, case.compares), part)
 
     def _seen(self, white_box: bool, case: Case) -> View:

@@ -96,12 +96,9 @@ def _first_guesses(results: Results) -> Iterator[list[str]]:
 def _guessed(found: Figures | None, figure: str) -> Estimate | None:
     if found is None:
         return None
-    share = found.estimate(figure)
-    if (
-        share is None and figure == "precision_at_1_own"
-    ):  # whose output is his alone is the very one
-        return found.estimate("precision_at_1")
-    return share
+    # Whose output is his alone is the very one.
+    alone = found.estimate("precision_at_1") if figure == "precision_at_1_own" else None
+    return found.estimate(figure) or alone
 
 
 def _by_reading(

@@ -116,7 +116,9 @@ def _columns(results: Results) -> dict[str, Callable[[Method], str]]:
         "retrained, findings held back ↑": lambda m: in_words(retrained(m).held_back),
         "other people's images alone": lambda m: in_words(m.utility.auc("pool_only")),
         "other people told by their films ↓": lambda m: in_words(m.image.donors),
-        "linked by its labels alone ↓, matched impostors": lambda m: in_words(m.image.labels),
+        "linked by its labels alone ↓, matched impostors if any": lambda m: in_words(
+            m.image.labels
+        ),
         "utility readable": lambda m: readable_in_words(m.utility),
         "SSIM": lambda m: number(m.image.ssim, 3),
         "mean displacement (px)": lambda m: number(moved(m), 2),
