@@ -13,7 +13,6 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError, UsageError
 from attacks.measuring.estimates import (
-    Breakdown,
     Figures,
     Floor,
     Generators,
@@ -74,7 +73,6 @@ class Attack(Figures):
         "no independent repeats of what was learnt there",
     )
     matched: Matched | None = Field(None, description="null: no impostor is alike, or not measured")
-    breakdown: Breakdown | None = None
     world: World | None = Field(None, description="by the number of people; null: not measured")
 
     @property

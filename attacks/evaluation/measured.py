@@ -44,8 +44,11 @@ class Measurer:
         if scenario == "before-after":
             return found
         given = scores, (probes, gallery), self.data.table
-        rate = self.options.evaluation.false_match_rate
-        found |= measure_breakdown(*given, false_match_rate=rate, **self._drawn)
+        found |= self._breakdown(*given)
+        if MATCHED + "auc" in found:
+            like = probes.matching, gallery.matching
+            rates = self._breakdown(scores, like, self.data.table)
+            found |= {MATCHED + name: rate for name, rate in rates.items()}
         found |= measure_world(*given, same_image=scenario == "released-real", **self._drawn)
         found |= self._listed(scores, probes, gallery)
         if WITHIN in made:
@@ -61,6 +64,10 @@ class Measurer:
     @property
     def _drawn(self) -> dict[str, Any]:
         return {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+
+    def _breakdown(self, *given: Any) -> Figures:
+        rate = self.options.evaluation.false_match_rate
+        return measure_breakdown(*given, false_match_rate=rate, **self._drawn)
 
     def _listed(self, scores: np.ndarray, probes: Owners, gallery: Owners) -> Figures:
         """Of the test pairs of the options, as far as both images were released; nothing without

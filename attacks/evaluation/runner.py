@@ -59,8 +59,9 @@ class AttackRunner:
         for chosen in ordered:
             runs = self.runs(chosen, range(self.plan.repeats(chosen)), target)
             measured[chosen.key] = runs
-            figures, matched = split_matched(estimate_identification(runs))
-            figures, breakdown = split_breakdown(figures, self.options.evaluation.false_match_rate)
+            at = self.options.evaluation.false_match_rate
+            figures, matched = split_matched(estimate_identification(runs), at)
+            figures, breakdown = split_breakdown(figures, at)
             figures, world = split_world(figures)
             found[chosen.key] = Attack.of(
                 figures,

@@ -35,7 +35,7 @@ def measure_breakdown(
 
     Names are ``true_match_rate`` and ``KIND|FACT|GROUP`` with ``true_match_rate``, ``pairs`` or
     ``patients`` as kind; :func:`split_breakdown` reads them. Patients are resampled, the threshold
-    stays.
+    stays. Nothing where no genuine pair is of one patient's own images.
 
     Args:
         scores: (P, G).
@@ -46,6 +46,8 @@ def measure_breakdown(
     row, column = genuine_places(probes, gallery)
     own = probes.patient[row] == gallery.patient[column]  # facts are of two images of one patient
     row, column = row[own], column[own]
+    if not len(row):
+        return {}
     above = shares_ahead(scores[row, column], scores, probes, gallery) <= false_match_rate
     codes, patient = np.unique(probes.patient, return_inverse=True)
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)

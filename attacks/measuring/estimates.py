@@ -70,6 +70,24 @@ class NotWorse(Record):
     ci90: Interval | None = Field(None, description="of the difference")
 
 
+class GroupRate(Record):
+    """The true match rate of genuine pairs that have something in common."""
+
+    group: str
+    pairs: int
+    patients: int
+    rate: Estimate | None = Field(None, description="null: too few pairs or patients")
+
+
+class Breakdown(Record):
+    """Where an attacker succeeds, at one threshold for all pairs of a reading; ``facts`` by the
+    keys of `pair_facts.TITLES`."""
+
+    false_match_rate: Number = Field(description="share of the impostor pairs above the threshold")
+    rate: Estimate = Field(description="true match rate of all genuine pairs")
+    facts: dict[str, tuple[GroupRate, ...]] = {}
+
+
 class Figures(Record):
     """What an attacker reaches. ``estimates`` holds each figure but the AUC in full."""
 
@@ -102,6 +120,7 @@ class Figures(Record):
         None, description="pairs of identified patients of whom none is in two pairs"
     )
     differences: tuple[Difference, ...] = ()
+    breakdown: Breakdown | None = Field(None, description="null: not measured")
     p_below_chance: Figure = Field(
         None,
         description="that the AUC is 0.5 or more; Holm, among all attacks of the evaluation in "
@@ -151,24 +170,6 @@ class Matched(Figures):
 
     genuine_pairs: int | None = Field(None, description="null: all, whether alike or not")
     impostor_pairs: int
-
-
-class GroupRate(Record):
-    """The true match rate of genuine pairs that have something in common."""
-
-    group: str
-    pairs: int
-    patients: int
-    rate: Estimate | None = Field(None, description="null: too few pairs or patients")
-
-
-class Breakdown(Record):
-    """Where an attacker succeeds, at one threshold for all pairs; ``facts`` by the keys of
-    `pair_facts.TITLES`."""
-
-    false_match_rate: Number = Field(description="share of the impostor pairs above the threshold")
-    rate: Estimate = Field(description="true match rate of all genuine pairs")
-    facts: dict[str, tuple[GroupRate, ...]] = {}
 
 
 class LabelAuc(Record):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from anonymize.statistics import Measured
+from attacks.measuring.breakdown import split_breakdown
 from attacks.measuring.estimates import Estimate, Matched
 from attacks.measuring.metrics import (
     Owners,
@@ -43,12 +44,15 @@ def measure_matched(
     return {PREFIX + name: measured for name, measured in found.items()}
 
 
-def split_matched(estimates: Mapping[str, Estimate]) -> tuple[dict[str, Estimate], Matched | None]:
-    """Estimates without those of :func:`measure_matched`, and these as a part of results.json;
-    None where no pairs match."""
+def split_matched(
+    estimates: Mapping[str, Estimate], false_match_rate: float = 0.0
+) -> tuple[dict[str, Estimate], Matched | None]:
+    """Estimates without those of :func:`measure_matched`, and these as a part of results.json, with
+    `breakdown.measure_breakdown` of them at ``false_match_rate``; None where no pairs match."""
     others = {n: e for n, e in estimates.items() if not n.startswith(PREFIX)}
     own = {n.removeprefix(PREFIX): e for n, e in estimates.items() if n.startswith(PREFIX)}
     if not own:
         return others, None
     pairs = {name: round(own.pop(name).mean) for name in PAIRS}
-    return others, Matched.of(own, **pairs)
+    own, breakdown = split_breakdown(own, false_match_rate)
+    return others, Matched.of(own, breakdown=breakdown, **pairs)

@@ -24,10 +24,9 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     name ends with ", matched"."""
     for title, method in results.titled:
         for attacker, attack in method.privacy.items():
-            like = ((f"{name}, matched", found) for name, found in _estimates(attack.matched))
-            rates = (*_operating(attack), *_rates(attack.breakdown))
-            for name, found in (*_estimates(attack), *like, *rates):
-                yield (title, "privacy", attacker, name, *_spread(found))
+            for reading, figures in (("", attack), (", matched", attack.matched)):
+                for name, found in _privacy(figures):
+                    yield (title, "privacy", attacker, name + reading, *_spread(found))
         for kind in KINDS:
             if (read := getattr(method.utility, kind)) is not None:
                 yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
@@ -42,9 +41,15 @@ def figure_rows(results: Results) -> Iterator[tuple]:
                 yield ("real images", "floor", floor.name, name, *_spread(figure))
 
 
-def _estimates(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
+def _privacy(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
+    """Every figure of a reading by its name."""
+    if found is not None:
+        yield from (*_estimates(found), *_operating(found), *_rates(found.breakdown))
+
+
+def _estimates(found: Figures) -> Iterator[tuple[str, Estimate]]:
     for figure in TITLES:
-        if found is not None and (estimate := found.estimate(figure)) is not None:
+        if (estimate := found.estimate(figure)) is not None:
             yield figure, estimate
 
 

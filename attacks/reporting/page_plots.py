@@ -1,9 +1,9 @@
 """Which pictures the page shows of an evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from attacks.measuring.estimates import Estimate, LabelAuc
+from attacks.measuring.estimates import Estimate, Figures, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
 from attacks.reporting.harmless import harmless
@@ -30,6 +30,7 @@ from attacks.results import Method, Results
 KINDS = {"frozen": "classifier trained on real images", "retrained": "trained on released images"}
 RATES = (1e-4, 1e-3, 1e-2, 1e-1)  # false match rates that have a tick and marks
 COIN = 0.5
+AMONG = {MATCHED: "among images that are alike", ALL: "among all images"}
 
 
 def tradeoff_plane(results: Results) -> Plane | None:
@@ -107,45 +108,57 @@ def roc_plane(results: Results) -> Plane | None:
     return Plane(x, y, marks, curves)
 
 
-def found_strip(results: Results) -> Strip | None:
-    """R_s of each method, filled: of all patients; open: of those with several images."""
+def found_strips(results: Results) -> list[Strip]:
+    """R_s of each method, a strip a reading; filled: of all patients, open: of those with several
+    images."""
     x, place = linear_axis(0, 1, "share of the patients whom the first guess finds")
-    rows = []
-    for n, (title, method) in enumerate(results.titled):
-        if method.strongest is None:
-            continue
-        name, attack = method.strongest
-        both = {"r_s_all": f"R_s, all patients ({name})", "r_s": "of those with several images"}
-        known = {k: found for k in both if (found := attack.estimate(k)) is not None}
-        marks = [mark(n, title, both[k], known[k], place, open=k == "r_s") for k in known]
-        if marks:
-            rows.append(Row(title, fanned(marks)))
-    return Strip("", rows, x) if rows else None
+    strips = []
+    for reading, among in AMONG.items():
+        rows = []
+        for n, title, name, own in _strongest(results, reading):
+            both = {"r_s_all": f"R_s, all patients ({name})", "r_s": "of those with several images"}
+            known = {k: found for k in both if (found := own.estimate(k)) is not None}
+            marks = [mark(n, title, both[k], known[k], place, open=k == "r_s") for k in known]
+            if marks:
+                rows.append(Row(title, fanned(marks)))
+        if rows:
+            strips.append(Strip(among, rows, x))
+    return strips
 
 
 def who_strips(results: Results) -> list[Strip]:
-    """The true match rate by what is known of a pair, each method's strongest attacker."""
+    """The true match rate by what is known of a pair, each method's strongest attacker, filled:
+    at a threshold for matched impostors; open: for all."""
     shown = [
-        (n, title, *method.strongest)
-        for n, (title, method) in enumerate(results.titled)
-        if method.strongest is not None and method.strongest[1].breakdown is not None
+        (reading, n, title, f"{name}, {NAMES[reading]}", own.breakdown.facts)
+        for reading in AMONG
+        for n, title, name, own in _strongest(results, reading)
+        if own.breakdown is not None
     ]
     strips = []
     for fact, title in FACTS.items():
         groups: dict[str, list[Mark]] = {}
         notes: dict[str, str] = {}
         x, place = linear_axis(0, 1, "true match rate")
-        for n, method, name, attack in shown:
-            assert attack.breakdown is not None
-            for group in attack.breakdown.facts.get(fact, ()):
+        for reading, n, method, name, facts in shown:
+            for group in facts.get(fact, ()):
                 marks = groups.setdefault(group.group, [])
-                notes.setdefault(group.group, f"{group.pairs:,} pairs, {group.patients:,} patients")
+                notes[group.group] = f"{group.pairs:,} pairs, {group.patients:,} patients"
                 if group.rate is not None:
-                    marks.append(mark(n, method, name, group.rate, place))
+                    marks.append(mark(n, method, name, group.rate, place, open=reading == ALL))
         rows = [Row(g, fanned(marks), notes[g]) for g, marks in groups.items() if marks]
         if rows:
             strips.append(Strip(title, rows, x))
     return strips
+
+
+def _strongest(results: Results, reading: str) -> Iterator[tuple[int, str, str, Figures]]:
+    """Number and title of each method, name and figures of its strongest attacker."""
+    for n, (title, method) in enumerate(results.titled):
+        name, attack = method.strongest or ("", None)
+        own = attack and readings.figures(attack, reading)
+        if own:
+            yield n, title, name, own
 
 
 def attacker_strip(results: Results) -> Strip | None:

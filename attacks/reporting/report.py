@@ -123,7 +123,7 @@ def _figures(results: Results, beside: Beside) -> dict[str, Any]:
     return {
         "tradeoff": page_plots.tradeoff_plane(results),
         "roc": page_plots.roc_plane(results),
-        "found": page_plots.found_strip(results),
+        "found": page_plots.found_strips(results),
         "populations": page_plots.population_plane(results),
         "who": page_plots.who_strips(results),
         "attackers": page_plots.attacker_strip(results),
@@ -138,7 +138,9 @@ def _tables(results: Results) -> dict[str, Table]:
         "overview": table(results),
         "attack_table": report_tables.attack_table(results),
         "floor_table": floor_table(results),
-        "breakdown": breakdown_table(results),
+        "breakdowns": {
+            readings.NAMES[r]: breakdown_table(results, r) for r in readings.measured(results)
+        },
         "utility": report_tables.utility_table(results),
         "labels": report_tables.label_table(results),
         "change": report_tables.change_table(results),

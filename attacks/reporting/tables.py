@@ -187,14 +187,15 @@ def readable_in_words(utility: Utility) -> str:
     return {None: "–", True: "yes", False: "**no**"}[utility.readable]
 
 
-def breakdown_table(results: Results) -> Table:
+def breakdown_table(results: Results, reading: str) -> Table:
     """True match rates by age difference, new finding, view and so on: one group of genuine pairs
     a row, each method's strongest attacker a column; no rows where nothing was measured."""
     shown: dict[str, Breakdown] = {}
     for title, method in results.titled:
         name, attack = method.strongest or ("", None)
-        if attack is not None and attack.breakdown is not None:
-            shown[f"{title}: {name}"] = attack.breakdown
+        found = attack and readings.figures(attack, reading)
+        if found and found.breakdown is not None:
+            shown[f"{title}: {name}"] = found.breakdown
     header = ["", "", "pairs", "patients", *shown]
     if not shown:
         return header, []

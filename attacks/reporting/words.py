@@ -131,9 +131,11 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
         found.append(f"Where the two patients may be any: {attack.auc.mean * 100:.0f} of 100.")
     found += _less_in_words(attack, reading)
     if attack.r_s is not None:
+        like = attack.matched and attack.matched.r_s
+        few = "" if like is None else f", {like:.0%} if it looks among images that are alike alone"
         found.append(
             f"Knowing real images of every patient, it names {attack.r_s:.0%} of the patients "
-            "with several images by taking the most similar one."
+            f"with several images by taking the most similar one{few}."
         )
     interval = auc.ci95
     if interval is not None and interval[0] <= COIN <= interval[1]:

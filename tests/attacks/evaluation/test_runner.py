@@ -1,5 +1,6 @@
 """What attackers of each knowledge are given, and what combines them; small, and stopped once."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,8 @@ from attacks.evaluation.target import Target
 from attacks.knowledge.levels import Level
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.matching import split_matched
+from attacks.measuring.statistics import estimate_identification
 from attacks.registry import choose
 from attacks.results import Method
 
@@ -127,6 +130,28 @@ def test_combined_attackers_are_found_again_and_made_again(options, data, tmp_pa
     assert "histogram-metric" not in {
         a.key for a in Plan([], options, ATTACKERS).members_of(choose("sets:lazy"))
     }
+
+
+def test_where_it_succeeds_is_told_in_both_readings(options, data):
+    made = release(data, WARP)
+
+    def owners(scenario, part):
+        """Of two kinds of images."""
+        for own in made.owners(scenario, part):
+            known = replace(own.covariates, findings=own.image % 2, age=np.zeros(len(own)))
+            yield replace(own, covariates=known)
+
+    scores = np.random.default_rng(0).random([len(own) for own in owners("released-real", "test")])
+    found = Measurer(options, data, "test").figures(
+        {"test": scores}, "released-real", SimpleNamespace(owners=owners)
+    )
+    pairs = {
+        prefix: sum(v.value for k, v in found.items() if k.startswith(f"{prefix}pairs|images|"))
+        for prefix in ("", "matched|")
+    }
+    assert 0 < pairs["matched|"] == found["matched|genuine_pairs"].value < pairs[""]
+    rate = split_matched(estimate_identification([found]), 0.01)[1].breakdown.rate
+    assert rate.mean == found["matched|true_match_rate"].value
 
 
 def test_outputs_that_no_pair_can_be_made_of_leave_one_figure_out(options, data):

@@ -8,9 +8,10 @@ from identities import frame_of, owners_of
 
 from anonymize.data.table import Table
 from attacks.measuring.breakdown import FEW_PAIRS, measure_breakdown, split_breakdown
+from attacks.measuring.matching import PREFIX, measure_matched, split_matched
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
 from attacks.measuring.pair_facts import TITLES, pair_groups
-from attacks.measuring.statistics import estimate_identification
+from attacks.measuring.statistics import estimate_identification, measure_identification
 
 LABELS = ("Effusion", "Mass")
 AGES = {"under 1": (0, 1), "12 or more": (12, 99)}
@@ -147,6 +148,29 @@ def test_who_has_one_image_is_in_no_genuine_pair():
     found = measure_breakdown(scores_of(own), (own, own), data, **rates)
     groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
     assert [(group.group, group.pairs) for group in groups] == [("2", 60)]
+
+
+def test_matched_pairs_have_a_threshold_of_their_own():
+    """Who reads findings alone tells strangers of other findings, and nobody among equals."""
+    data = table(patients=60, each=4)
+    findings = data.frame["Effusion"].to_numpy().astype(int)
+    own = owners_of(owners(data).patient, findings)
+    rng = np.random.default_rng(0)
+    scores = (findings[:, None] == findings) + 1e-3 * rng.random((len(own), len(own)))
+    figures = measure_identification(scores, own, own) | measure_matched(scores, own, own)
+    for prefix, reading in (("", own), (PREFIX, own.matching)):
+        found = measure_breakdown(scores, (reading, reading), data, false_match_rate=0.3)
+        figures |= {prefix + name: measured for name, measured in found.items()}
+    others, alike = split_matched(estimate_identification([figures]), 0.3)
+    _, every = split_breakdown(others, 0.3)
+    genuine = scores[genuine_pairs(own.matching, own.matching)]
+    impostors = scores[impostor_pairs(own.matching, own.matching)]
+    passed = [(impostors >= score).mean() <= 0.3 for score in genuine]
+    assert alike.breakdown.rate.mean == pytest.approx(np.mean(passed))
+    assert alike.breakdown.rate.mean == pytest.approx(0.3, abs=0.1)
+    assert "new_finding" in every.facts
+    assert {g.group for g in alike.breakdown.facts["images"]} == {"4"}
+    assert alike.breakdown.facts["images"][0].pairs == alike.genuine_pairs
 
 
 def test_few_pairs_have_counts_and_no_rate():

@@ -6,7 +6,7 @@ from changing import altered
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pictured import RATES, full
-from test_results import made_up, matched
+from test_results import estimate, made_up, matched, with_attacks
 
 from attacks.reporting import page_plots
 from attacks.reporting.pictures.plots import linear_axis, logarithmic
@@ -100,10 +100,26 @@ def test_what_was_not_measured_is_not_drawn():
     bare = altered(made_up(), methods=[altered(m, privacy={}) for m in made_up().methods])
     assert page_plots.tradeoff_plane(bare) is None
     assert page_plots.roc_plane(made_up()) is None
-    assert page_plots.found_strip(bare) is None
+    assert page_plots.found_strips(bare) == []
     assert page_plots.who_strips(made_up()) == []
     assert page_plots.floor_strip(made_up()) is None
     assert page_plots.population_plane(made_up()) is None
+
+
+def test_who_is_found_is_shown_among_images_that_are_alike_and_among_all():
+    def found(attack):
+        like = altered(attack.matched, r_s=0.2, estimates={"r_s": estimate(0.2)})
+        like = altered(like, breakdown=altered(attack.breakdown, rate=estimate(0.3)))
+        return altered(attack, r_s=0.6, estimates={"r_s": estimate(0.6)}, matched=like)
+
+    results = full()
+    results = altered(results, methods=[with_attacks(m, found) for m in results.methods])
+    alike, every = page_plots.found_strips(results)
+    assert [strip.title for strip in (alike, every)] == list(page_plots.AMONG.values())
+    assert [strip.rows[0].marks[0].x for strip in (alike, every)] == pytest.approx([20, 60])
+    (sex,) = page_plots.who_strips(results)
+    marks = sex.rows[0].marks
+    assert [mark.open for mark in marks] == [False] * (len(marks) // 2) + [True] * (len(marks) // 2)
 
 
 def test_populations_of_a_method_have_its_number():

@@ -21,7 +21,7 @@ from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.folder import pages
-from attacks.reporting.readings import NONE_ALIKE, explained
+from attacks.reporting.readings import ALL, MATCHED, NONE_ALIKE, explained
 from attacks.reporting.report import write_report
 from attacks.reporting.tables import (
     MAX_ATTACKER_COLUMNS,
@@ -304,16 +304,20 @@ def broken_down(*, missing=()):
         ],
         "age_difference": [GroupRate(group="under 1", pairs=90, patients=30, rate=estimate(0.8))],
     }
-    breakdown = Breakdown(false_match_rate=0.01, rate=estimate(0.7), facts=facts)
+    every = Breakdown(false_match_rate=0.01, rate=estimate(0.7), facts=facts)
+    like = altered(every, rate=estimate(0.4), facts={"sex": tuple(facts["sex"])})
 
-    rated = partial(altered, breakdown=breakdown)
-    methods = (m if m.name in missing else with_attacks(m, rated) for m in made_up().methods)
+    def rated(attack):
+        return altered(attack, breakdown=every, matched=altered(attack.matched, breakdown=like))
+
+    whole = matched(made_up()).methods
+    methods = (m if m.name in missing else with_attacks(m, rated) for m in whole)
     return made_up(methods=tuple(methods))
 
 
 def test_a_group_a_row_and_a_method_a_column():
     results = broken_down()
-    header, rows = breakdown_table(results)
+    header, rows = breakdown_table(results, ALL)
     assert len(header) == 4 + len(results.methods)
     assert header[4] == f"real images: {results.methods[0].strongest[0]}"
     assert [row[:4] for row in rows] == [
@@ -325,13 +329,20 @@ def test_a_group_a_row_and_a_method_a_column():
     assert {row[4] for row in rows} >= {"0.70 (0.67–0.73)", "0.62 (0.59–0.65)", TOO_FEW}
     assert set(rows[3][4:]) == {TOO_FEW}
     assert false_match_rate(results) == "1 %"
+    alike = breakdown_table(results, MATCHED)[1]
+    assert [row[:4] for row in alike] == [
+        rows[0][:4],
+        ["sex", "female", "1,200", "40"],
+        rows[3][:4],
+    ]
+    assert alike[0][4] == "0.40 (0.37–0.43)"
 
 
 def test_methods_without_rates_have_no_column():
-    header, rows = breakdown_table(broken_down(missing=("identity",)))
+    header, rows = breakdown_table(broken_down(missing=("identity",)), MATCHED)
     assert len(header) == 4 + len(made_up().methods) - 1
     assert len({len(row) for row in rows}) == 1
-    assert breakdown_table(made_up())[1] == []
+    assert breakdown_table(made_up(), ALL)[1] == []
     assert false_match_rate(made_up()) == ""
 
 
@@ -352,6 +363,8 @@ def test_they_are_figures_and_come_back_from_json(tmp_path):
         "true_match_rate": 0.7,
         "true_match_rate:sex=female": 0.62,
         "true_match_rate:age_difference=under 1": 0.8,
+        "true_match_rate, matched": 0.4,
+        "true_match_rate:sex=female, matched": 0.62,
     }
     results.write(tmp_path / "results.json")
     assert Results.read(tmp_path / "results.json") == results
