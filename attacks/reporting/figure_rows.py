@@ -24,8 +24,8 @@ def figure_rows(results: Results) -> Iterator[tuple]:
     name ends with ", matched"."""
     for title, method in results.titled:
         for attacker, attack in method.privacy.items():
-            for reading, figures in (("", attack), (", matched", attack.matched)):
-                for name, found in _privacy(figures):
+            for reading, own in (("", attack), (", matched", attack.matched)):
+                for name, found in _privacy(own):
                     yield (title, "privacy", attacker, name + reading, *_spread(found))
         for kind in KINDS:
             if (read := getattr(method.utility, kind)) is not None:

@@ -133,7 +133,7 @@ def _figures(results: Results, beside: Beside) -> dict[str, Any]:
     }
 
 
-def _tables(results: Results) -> dict[str, Table]:
+def _tables(results: Results) -> dict[str, Table | dict[str, Table]]:
     return {
         "overview": table(results),
         "attack_table": report_tables.attack_table(results),

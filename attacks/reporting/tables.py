@@ -193,9 +193,9 @@ def breakdown_table(results: Results, reading: str) -> Table:
     shown: dict[str, Breakdown] = {}
     for title, method in results.titled:
         name, attack = method.strongest or ("", None)
-        found = attack and readings.figures(attack, reading)
-        if found and found.breakdown is not None:
-            shown[f"{title}: {name}"] = found.breakdown
+        own = attack and readings.figures(attack, reading)
+        if own and own.breakdown is not None:
+            shown[f"{title}: {name}"] = own.breakdown
     header = ["", "", "pairs", "patients", *shown]
     if not shown:
         return header, []
