@@ -78,9 +78,15 @@ def write(row: dict) -> str:
     rows = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.is_file() else []
     rows = [*(r for r in rows if r["images"] != row["images"]), row]
     PLACE.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    header = ["40 files of 512 px", "looks at", "learnt at its own size", "at the files' size"]
+    header = [f"{FILES} files of {SIDE} px", "looks at", "learnt at its own size"]
+    header += ["at the files' size", "a coin's"]
     cells = [
-        [r["images"], f"{r['looks_at']} px", *(_share(r[n], r) for n in ("own_size", "file_size"))]
+        [
+            r["images"],
+            f"{r['looks_at']} px",
+            *(_share(r[n], r) for n in ("own_size", "file_size")),
+            f"{100 / FILES:.1f} %",
+        ]
         for r in sorted(rows, key=lambda r: r["images"])
     ]
     table = markdown(header, cells)
