@@ -187,16 +187,18 @@ def measured_sets() -> list[tuple[str, Method, Method | None]]:
     return [(title, method, larger.get(_kind(method))) for title, method in titled]
 
 
-def together(key: str = WHOLE) -> str:
+def together(keys: Iterable[str] = (WHOLE, TOLD, COARSE, USES)) -> str:
     """How often who is told which released images are of one patient links them, by how many there
     are: one release a row."""
-    own = results(key)
+    every = [results(key) for key in keys]
     found = {
         title: {g.group: g for g in method.privacy[SETS].breakdown.facts["images"] if g.rate}
+        for own in every
         for title, method in own.titled
     }
+    (passed,) = {false_match_rate(own) for own in every}
     counts = sorted({name for groups in found.values() for name in groups})
-    header = [f"linked, at {false_match_rate(own)} false matches", *(f"of {n}" for n in counts)]
+    header = [f"linked, at {passed} false matches", *(f"of {n}" for n in counts)]
     rows = [[title, *(_rate(groups.get(n)) for n in counts)] for title, groups in found.items()]
     return markdown(header, rows)
 
