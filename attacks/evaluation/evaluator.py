@@ -44,7 +44,8 @@ from attacks.measuring.metrics import genuine_places, impostor_scores
 from attacks.measuring.statistics import summary
 from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
-RELEASED = "released"  # below the notes: what methods made, while several processes want it
+# Below the notes: what methods made, while several processes want it. And that work.
+RELEASED = "released"
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,9 @@ class MethodEvaluator:
     def _made(self, model: Anonymizer) -> Released:
         started = time.monotonic()
         found = released_by(model, self.data, device=self.device, bits=self.bits)
-        found.seconds = (time.monotonic() - started) / len(found)
+        seconds = time.monotonic() - started
+        self.work.took(RELEASED, seconds)
+        found.seconds = seconds / len(found)
         return found
 
     def change(self, target: Target) -> ImageChange:

@@ -14,7 +14,10 @@ from anonymize.section import Product
 from attacks.attacker import section_of
 from attacks.registry import GROUP, Chosen, attacker_class
 
-PLAN = "attacks.evaluation.plan"  # says who attacks what, which is among the values
+COMPUTE_NOTHING = (
+    "attacks.evaluation.plan",  # says who attacks what, which is among the values
+    "attacks.evaluation.processes.work",  # says how far it is
+)
 
 
 def attack_made_by(
@@ -44,7 +47,7 @@ def learnt_by(options: TrainOptions, attacker: Chosen, user: str, *others: Any) 
 def program(attackers: Iterable[Chosen], *users: str) -> str:
     """Fingerprint of the sources of attackers and of the modules that use them."""
     makers = (attacker_class(attacker.name) for attacker in attackers)
-    return sources(*makers, *users, without=[PLAN])
+    return sources(*makers, *users, without=COMPUTE_NOTHING)
 
 
 def attack_options(

@@ -7,6 +7,7 @@ from pathlib import Path
 from anonymize.anonymizer import load
 from anonymize.errors import DataError
 from attacks.evaluation.evaluate import Evaluation
+from attacks.evaluation.evaluator import RELEASED
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.work import Display, Silent, Work
 from attacks.recommending.search import Deadline, Searched, Timed, search
@@ -60,5 +61,6 @@ class Measuring:
 
     def forecast(self) -> float | None:
         """Seconds that one more candidate takes, by what the others took; None: nobody knows."""
-        pieces = self.plan.work_of_one(again=True)
-        return Work(pieces, durations=self.out / "durations.json", display=Silent()).left
+        pieces, durations = self.plan.work_of_one(again=True), self.out / "durations.json"
+        work = Work(pieces, durations=durations, display=Silent())
+        return None if work.left is None else work.left + work.expected(RELEASED)

@@ -156,9 +156,13 @@ class Work:
         """A piece of work ended, here or in another process, while others are ``running``."""
         self._left[piece.kind] -= 1
         if piece.seconds is not None:
-            self._seconds.setdefault(piece.kind, []).append(piece.seconds)
-            self._save()
+            self.took(piece.kind, piece.seconds)
         self._show(piece.title, piece.result, running)
+
+    def took(self, kind: str, seconds: float) -> None:
+        """Work of a kind took so long, a piece or not."""
+        self._seconds.setdefault(kind, []).append(seconds)
+        self._save()
 
     def show(self, *running: Piece) -> None:
         """Shows where the work is."""

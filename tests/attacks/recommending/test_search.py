@@ -1,9 +1,14 @@
 """Candidates one after the other until the time is over; nothing that was measured is lost."""
 
+import json
+
 import pytest
 
+from anonymize.configuration import load_options
 from anonymize.errors import DataError
+from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.work import Silent, State
+from attacks.recommending.measuring import Measuring
 from attacks.recommending.search import Deadline, OutOfTime, Timed, search
 
 SPECS = ("a", "b", "c")
@@ -113,3 +118,14 @@ def test_what_was_said_of_one_candidate_is_not_said_with_the_next(clock):
     for line in ("a: labels is left out", "a: labels is left out", "b: labels is left out"):
         Timed(seen, deadline, "b", said).say(line)
     assert seen.lines == ["a: labels is left out", "b: labels is left out"]
+
+
+def test_a_candidate_takes_its_attackers_and_the_making_of_its_release(tmp_path):
+    options = load_options("quick", {"evaluation.utility": False})
+    plan = Plan([Entrant("identity"), Entrant("k-same:k=5")], options, ["training-free"])
+    measuring = Measuring(plan, {}, tmp_path, None)
+    assert measuring.forecast() is None
+    took = {kind: [20.0] for kind, _ in plan.work_of_one(again=True)}
+    for making, expected in ((100.0, 120.0), (7.0, 27.0)):
+        (tmp_path / "durations.json").write_text(json.dumps(took | {"released": [making]}))
+        assert measuring.forecast() == expected
