@@ -1,6 +1,6 @@
-"""A set release that is killed at a named point: ``python set_killing.py BASE POINT…`` kills one a
-point, of the inputs of a :class:`set_specimens.Case` in BASE, whose workers are no processes. A
-sign + behind a point makes another OUT."""
+"""A set release that is killed at a named point: ``python set_killing.py BASE SPEC PEOPLE POINT…``
+kills one a point, of the inputs of a :class:`set_specimens.Case` in BASE, whose workers are no
+processes. A sign + behind a point makes another OUT."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from killing import nth
 from release_specimens import LONGEST, InProcess
-from set_specimens import SPECS, Case
+from set_specimens import Case, folder
 
 from anonymize import load
 from anonymize.release import storage
@@ -34,16 +34,17 @@ POINTS = {
 }
 
 
-def main(base, points):
+def main(base, spec, people, *points):
     worker_pool.WorkerPool = InProcess
-    load(SPECS[0])  # imported once, before the forks
+    load(spec)  # imported once, before the forks
+    case = Case(Path(base), spec, folder(int(people)))
     for point in points:
         child = os.fork()
         if child == 0:
             signal.alarm(LONGEST)
             POINTS[point.rstrip("+")]()
             try:
-                Case(Path(base)).apply(point)
+                case.apply(point)
             finally:
                 os._exit(7)
         status = os.waitpid(child, 0)[1]
@@ -53,4 +54,4 @@ def main(base, points):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(*sys.argv[1:])

@@ -7,7 +7,7 @@ import sys
 import pytest
 import set_killing
 from release_specimens import fill, png, tree
-from set_specimens import Case, gray
+from set_specimens import BENT, SPECS, Case, folder, gray
 
 from anonymize.errors import UsageError
 from anonymize.release import verify
@@ -15,12 +15,19 @@ from anonymize.release import verify
 BEFORE = ("reading", "all-read", "mixed", "settling", "settled")  # any output
 
 
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory):
+RELEASES = (
+    pytest.param((SPECS[0], 8), id="means"),
+    pytest.param((BENT, 24), id="mosaics", marks=pytest.mark.whole),
+)
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def killed(request, tmp_path_factory):
     """A case whose releases were killed, and the tree of one that was not."""
-    case = Case(tmp_path_factory.mktemp("killed")).begin()
+    spec, people = request.param
+    case = Case(tmp_path_factory.mktemp("killed"), spec, folder(people)).begin()
     points = [*set_killing.POINTS, "settled+", "publishing+"]
-    program = [sys.executable, set_killing.__file__, str(case.base), *points]
+    program = [sys.executable, set_killing.__file__, str(case.base), spec, str(people), *points]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(program, capture_output=True, text=True, env=environment)
     assert done.stdout.split() == points, done.stderr
@@ -43,7 +50,7 @@ def test_killed_anywhere_it_goes_on(killed, point):
     if (private / "spool").exists():
         assert {p.stat().st_mode & 0o777 for p in (private / "spool").iterdir()} == {0o600}
     summary = case.apply(point)
-    assert summary.anonymized + summary.already_done == 12
+    assert summary.anonymized + summary.already_done == len(case.files)
     assert tree(case.base / point) == whole
     assert not (private / "spool").exists()
     assert verify.verify(case.base / point).sound
@@ -56,7 +63,7 @@ def test_before_the_first_output_inputs_may_change_and_not_afterwards(killed):
         with pytest.raises(UsageError, match="second release of the same people"):
             case.apply("publishing+")
         assert named(case.base / "publishing+").items() <= whole.items()
-        assert case.apply("settled+").inputs == 13
+        assert case.apply("settled+").inputs == len(case.files) + 1
         assert verify.verify(case.base / "settled+").sound
     finally:
         (case.source / "more.png").unlink()

@@ -87,6 +87,7 @@ def edit(monkeypatch):
         ("attacks.attackers.retrieval", set()),
         ("attacks.reporting.report", set()),
         ("attacks.commands.evaluate", set()),
+        ("attacks.evaluation.processes.work", set()),
     ],
 )
 def test_a_change_of_code_measures_again_what_depends_on_it(attacked, edit, module, measured):
