@@ -7,6 +7,7 @@ each training image is brought to the size of one of the files, released there, 
 levels, and reduced as the files are.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -87,11 +88,14 @@ def sets_as_files(
     model: SetAnonymizer, data: Dataset, sizes: Sequence[Size], kept: Path, *, progress: Report
 ) -> Released:
     """What a method that sees many images makes of each part of ``data``, at the longest side of
-    the files and then at the size of ``data``; arguments as of :func:`released_as_files`."""
+    most files, which are outputs of one size, and then at the size of ``data``; arguments as of
+    :func:`released_as_files`."""
     if kept.is_file():
         return Released.read(kept)
     side, kind = data.images.size, data.images.dtype
-    options = data.options.model_copy(update={"size": max(map(max, sizes), default=side)})
+    sides = Counter(map(max, sizes))
+    usual = max(sides, key=lambda one: (sides[one], one), default=side)
+    options = data.options.model_copy(update={"size": usual})
     large = data if options.size == side else Dataset.open(options, progress)
     made = released_by(model, large, device=torch.device("cpu"), bits=8 * kind.itemsize)
     images, top = made.pixels[:, 0].numpy(), np.iinfo(kind).max
