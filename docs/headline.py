@@ -6,6 +6,7 @@ from cells import CONTROL, FLOORS, RETRAINED, several, utility
 from compared import MINIATURE
 from reproduced import results
 
+from attacks.evaluation.floors import METADATA
 from attacks.measuring.estimates import Estimate, Generators
 from attacks.reporting import readings
 from attacks.reporting.readings import ALL, MATCHED, NAMES
@@ -53,10 +54,12 @@ def headline() -> str:
         ],
         [noise_title, "–", *_linked(_of(noise)), utility(noise, "retrained")],
     ]
+    facts = next(f for f in results("floors/children").floors if f.name == METADATA).message
+    names = FLOORS | {METADATA: f"{facts.partition(';')[0]}, which no picture shows"}
     for floor in own.floors:
-        if floor.auc is not None and floor.name in FLOORS:
+        if floor.auc is not None and floor.name in names:
             both = [in_words(found, digits=2) for found in (floor.matched, floor.auc)]
-            rows.append([f"*floor: {FLOORS[floor.name]}*", "–", *both, "–", "–", "–"])
+            rows.append([f"*floor: {names[floor.name]}*", "–", *both, "–", "–", "–"])
     header = ["released as", "moved by (px, RMS)", *COLUMNS, RETRAINED]
     images = f"{own.source.images} images of {own.source.patients} patients, {own.source.size} px."
     matched = readings.matched_pairs(own)

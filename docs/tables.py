@@ -70,7 +70,7 @@ from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.pictures.paper_figures import figure_2
 from attacks.reporting.pictures.tradeoff import tradeoff
-from attacks.reporting.readings import matched_like, matched_pairs, meaning
+from attacks.reporting.readings import floors, matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
 from attacks.results import Attack, Check, Method, Results
 
@@ -146,6 +146,7 @@ def made() -> dict[Path, str]:
         **{RESULTS / key / "control.md": against_control(key) for key in GAMES},
         RESULTS / "sets.md": sets(),
         RESULTS / "together.md": together(),
+        RESULTS / "jigsaw_floors.md": "\n".join(floors(results(SETS))) + "\n",
         RESULTS / "strangers.md": strangers(),
         RESULTS / "sets_before_after" / "table_of_films.md": very_films(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),

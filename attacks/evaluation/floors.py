@@ -1,9 +1,9 @@
 """What links images without looking for a patient in them: the floors of every evaluation.
 
 Each has the two readings of an attacker's figures. No gallery image is compared with itself, and
-all but the coin know the real images: a release that keeps what such a floor knows can hardly link
-less. Where the very originals are asked for ("before-after"), there are but the floors *findings*
-and *coin*: all else is of other images of a patient.
+all but the coin know the real images: a release image by image that keeps what such a floor knows
+can hardly link less. Where the very originals are asked for ("before-after"), there are but the
+floors *findings* and *coin*: all else is of other images of a patient.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +47,7 @@ MESSAGES = {
     FINDINGS: "whether all true findings of two images are equal; no pixel is looked at. A release "
     "that keeps the findings links this much to whoever reads them.",
     TASK: "what the classifier of the findings says of real images, and nothing else. A release "
-    "that keeps what this classifier reads can hardly link less.",
+    "image by image that keeps what this classifier reads can hardly link less.",
     TASK_SETS: "the same, taken together over all images of a patient.",
     BIOMETRICS: "age, sex and view, read from the real images by a network. A release that shows "
     "them links this much.",

@@ -70,8 +70,8 @@ class Evidence:
     Attributes:
         real: matched AUC of the strongest attacker on real images.
         points: releases, in the order in which they were measured.
-        floor: matched AUC of what a classifier of the findings reads in real images, which a
-            release that keeps the findings can hardly go below; None: not measured.
+        floor: matched AUC of what a classifier of the findings reads in real images, which
+            attackers of real images must exceed; None: not measured.
         patients: identified ones with several images in the evaluated part.
         readable: whether utility means anything on these data.
     """
@@ -81,10 +81,6 @@ class Evidence:
     floor: Interval | None = None
     patients: int = 0
     readable: bool = False
-
-    def limit(self, wish: Wish) -> float:
-        """The AUC that a release may have: the wish's, or what the floor is at least."""
-        return wish.auc if self.floor is None else max(wish.auc, self.floor.low)
 
 
 @dataclass(frozen=True)
@@ -133,10 +129,10 @@ def too_little(evidence: Evidence, wish: Wish) -> tuple[str, ...]:
     found, real = [], evidence.real
     if real is None:
         found.append("nobody can be told from others alike even in real images")
-    elif real.low <= evidence.limit(wish):
+    elif real.low <= wish.auc:
         found.append(
             f"on real images the attackers reach AUC {real.mean:.3f} ({real.low:.3f}–"
-            f"{real.high:.3f}), not shown to be above the {evidence.limit(wish):.3f} that is "
+            f"{real.high:.3f}), not shown to be above the {wish.auc:.3f} that is "
             "allowed: whom they do not find there, they do not find in a release either"
         )
     elif evidence.floor is not None and real.mean <= evidence.floor.mean:
@@ -151,7 +147,7 @@ def verdict(point: Point, evidence: Evidence, wish: Wish) -> Verdict:
     """Whether the whole of both intervals is within the wish, or of one outside."""
     loss = point.loss if evidence.readable else None
     auc = None if point.auc is None else point.auc.exposed
-    bounds = ((auc, evidence.limit(wish)), (loss, wish.loss))
+    bounds = ((auc, wish.auc), (loss, wish.loss))
     if any(found is not None and found.low > most for found, most in bounds):
         return "misses"
     return "unclear" if any(True for _ in doubts(point, evidence, wish)) else "meets"
@@ -159,13 +155,12 @@ def verdict(point: Point, evidence: Evidence, wish: Wish) -> Verdict:
 
 def doubts(point: Point, evidence: Evidence, wish: Wish) -> Iterable[str]:
     """Why it is not shown that a release meets the wish, in words."""
-    limit = evidence.limit(wish)
     if point.auc is None:
         yield "no impostor is alike, so how far it hides anybody is not known"
     else:
         auc = point.auc.exposed
-        if auc.high > limit:
-            yield f"its AUC may be {auc.high:.3f}, where {limit:.3f} is allowed"
+        if auc.high > wish.auc:
+            yield f"its AUC may be {auc.high:.3f}, where {wish.auc:.3f} is allowed"
         if evidence.real is not None and point.auc.width > evidence.real.mean - auc.mean:
             yield "its interval is wider than its difference to the real images"
     if not evidence.readable:
@@ -208,7 +203,7 @@ def _closest(evidence: Evidence, wish: Wish, points: Iterable[Point] | None = No
 
     def excess(point: Point) -> float:
         assert point.auc is not None
-        found = max(0.0, point.auc.exposed.mean - evidence.limit(wish))
+        found = max(0.0, point.auc.exposed.mean - wish.auc)
         lost = point.loss if evidence.readable else None
         return found + (0.0 if lost is None else max(0.0, lost.mean - wish.loss))
 

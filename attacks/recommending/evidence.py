@@ -8,6 +8,7 @@ from anonymize.data.dataset import Dataset
 from attacks.evaluation.floors import TASK
 from attacks.measuring.estimates import Estimate
 from attacks.recommending.choice import Evidence, Interval, Point
+from attacks.reporting.tables import number
 from attacks.results import Attack, Check, Method, Results
 
 # A small search has few seeds, and says how many in words of its own.
@@ -58,6 +59,22 @@ def strongest(method: Method) -> tuple[str, Attack] | None:
         if attack.links_patients and attack.matched is not None
     ]
     return max(found, key=lambda item: item[1].headline.auc.mean, default=None)
+
+
+def best_guess(method: Method) -> tuple[str, str] | None:
+    """Name of the attacker whose first guess among matched images is right most often, and how
+    often, with a coin's where that is known; None where nobody is alike."""
+    found = [
+        (key, attack.matched)
+        for key, attack in method.privacy.items()
+        if attack.links_patients and attack.matched is not None
+    ]
+    if not found:
+        return None
+    name, figures = max(found, key=lambda item: item[1].precision_at_1 or 0.0)
+    coin = figures.precision_at_1_coin
+    luck = "" if coin is None else f" (a coin {number(coin, 3)})"
+    return name, number(figures.precision_at_1, 3) + luck
 
 
 def bearing(data: Dataset) -> int:

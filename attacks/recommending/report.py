@@ -7,9 +7,9 @@ from anonymize.errors import counted
 from attacks.evaluation.checks.judging import listed
 from attacks.evaluation.floors import COIN, FINDINGS, TASK
 from attacks.recommending.choice import Point, frontier, verdict
-from attacks.recommending.evidence import by_finding, failed, lost, strongest
+from attacks.recommending.evidence import best_guess, by_finding, failed, lost, strongest
 from attacks.recommending.recommend import Recommendation
-from attacks.reporting.tables import in_words, markdown, number, signed
+from attacks.reporting.tables import in_words, markdown, signed
 from attacks.results import Method, Results
 
 FLOORS = {
@@ -46,7 +46,6 @@ def told(found: Recommendation) -> str:
 def said(found: Recommendation) -> list[str]:
     """What can be said, in sentences; a line each."""
     outcome, asked, point = found.choice.outcome, found.asked, found.choice.point
-    limit = found.evidence.limit(asked.wish)
     if outcome == "not measured":
         return [
             f"No release was measured to the end in {asked.seconds / 60:g} min. The same "
@@ -61,8 +60,8 @@ def said(found: Recommendation) -> list[str]:
         what = "Nothing that was measured does" if others else "Nothing here does"
         more = f"; {others} more were not measured" if others else ""
         lines = [
-            f"{what}: of {points} none is at AUC {limit:.3f} or less and costs "
-            f"{asked.wish.loss:.3f} or less{more}."
+            f"{what}: of {points} none is at AUC {asked.wish.auc:.3f} or less and "
+            f"costs {asked.wish.loss:.3f} or less{more}."
         ]
     else:
         lines = [
@@ -84,7 +83,6 @@ def plain(found: Recommendation) -> dict[str, Any]:
         "said": said(found),
         "apply": found.apply,
         "wish": {"auc": asked.wish.auc, "loss": asked.wish.loss, "keep": list(asked.keep)},
-        "auc_allowed": evidence.limit(asked.wish),
         "size": asked.options.data.size,
         "patients": evidence.patients,
         "readable": evidence.readable,
@@ -121,8 +119,9 @@ def _measured(found: Recommendation) -> Iterator[str]:
     ]
     yield (
         "AUC: of the strongest attacker against people of equal findings; 0.5 is chance. P@1: how "
-        "often its first guess is right; of several people in a picture any one counts. * on the "
-        "frontier: nothing measured is better in both."
+        "often a first guess among images of equal findings is right, by the attacker that guesses "
+        "best; of several people in a picture any one counts. * on the frontier: nothing measured "
+        "is better in both."
         + (f"\nWithout looking for a patient one reaches: {'; '.join(floors)}." if floors else "")
     )
 
@@ -144,12 +143,12 @@ def _table(found: Recommendation, results: Results) -> str:
 
 def _cells(method: Method) -> list[str]:
     """AUC, attacker, first guess, and what the classifier reads."""
-    attack, retrained = strongest(method), method.utility.retrained
+    attack, guess, retrained = strongest(method), best_guess(method), method.utility.retrained
     read = "–" if retrained is None else in_words(retrained.told or retrained.auc)
     if attack is None:
         return ["no impostor is alike", "–", "–", read]
-    name, figures = attack
-    return [in_words(figures.headline.auc), name, number(figures.precision_at_1, 3), read]
+    guessed = "–" if guess is None else guess[1]
+    return [in_words(attack[1].headline.auc), attack[0], guessed, read]
 
 
 def _about(found: Recommendation, point: Point) -> Iterator[str]:
@@ -177,19 +176,18 @@ def _hides(found: Recommendation, method: Method, results: Results) -> str:
     attack, real = strongest(method), strongest(results.real)
     if attack is None or real is None:
         return "Whom it hides is not known: no impostor is alike."
-    beside = found.evidence.limit(found.asked.wish) > found.asked.wish.auc
-    allowed = (
-        f" Allowed is {found.evidence.limit(found.asked.wish):.3f}, which a classifier of the "
-        "findings is shown to reach in real images."
-        if beside
+    guess, before = best_guess(method), best_guess(results.real)
+    guessed = (
+        f"; a first guess among images of equal findings is right in {guess[1]} of all cases "
+        f"({guess[0]}), on real images in {before[1]}"
+        if guess and before
         else ""
     )
-    first, before = (number(a.precision_at_1, 3) for _, a in (attack, real))
     return (
         f"It hides: the strongest of {counted(len(method.privacy), 'attacker')} that learnt from "
         f"releases of other patients ({attack[0]}) links its images with AUC "
-        f"{in_words(attack[1].headline.auc)}, real images {in_words(real[1].headline.auc)}; its "
-        f"first guess is right in {first} of all cases, on real images in {before}.{allowed}"
+        f"{in_words(attack[1].headline.auc)}, real images "
+        f"{in_words(real[1].headline.auc)}{guessed}."
     )
 
 

@@ -90,18 +90,10 @@ def test_a_utility_that_cannot_be_read_recommends_nothing():
     assert choose(evidence(point(0.8, 0.0), readable=False), WISH).outcome == "nothing"
 
 
-@pytest.mark.parametrize(
-    ("floor", "outcome"),
-    [
-        (Interval(0.67, 0.64, 0.7), "recommended"),
-        (Interval(0.67, 0.61, 0.73), "unclear"),  # it may be as low as 0.61
-        (Interval(0.55, 0.5, 0.6), "unclear"),  # a floor below the wish changes nothing
-        (None, "unclear"),
-    ],
-)
-def test_what_the_floor_is_shown_to_link_is_allowed(floor, outcome):
-    one = point(0.615)
-    assert choose(evidence(one, floor=floor), WISH).outcome == outcome
+@pytest.mark.parametrize("floor", [Interval(0.67, 0.64, 0.7), Interval(0.55, 0.5, 0.6), None])
+def test_no_floor_allows_more_than_is_wished(floor):
+    """Mosaics link less than what a classifier reads in real images, and teach it."""
+    assert choose(evidence(point(0.615), floor=floor), WISH).outcome == "unclear"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from asked import ask
 from changing import altered
 from PIL import Image
 from small import SMALL
-from test_results import classification, estimate, made_up, method
+from test_results import classification, estimate, made_up, matched, method
 
 from anonymize.cli import main
 from anonymize.configuration import load_options
@@ -21,7 +21,7 @@ from attacks.evaluation.pinned import pinned
 from attacks.measuring.estimates import Floor, LabelAuc, Matched
 from attacks.recommending import choice, recommend
 from attacks.recommending.candidates import ATTACKERS, candidates
-from attacks.recommending.evidence import bearing
+from attacks.recommending.evidence import bearing, best_guess
 from attacks.results import Results
 
 SIZE = 32
@@ -189,6 +189,21 @@ def test_what_is_not_shown_is_not_recommended(asked):
     assert "it may cost 0.020 of AUC, where 0.015 is allowed" in output
     assert "Closest is k-same:k=5, which is no recommendation." in output
     assert "anonymize apply" not in output
+
+
+def test_the_best_guesser_is_named_with_a_coin():
+    """Seldom the attacker that tells pairs best."""
+    first = matched(made_up()).methods[1]
+    shares = dict(zip(first.privacy, (0.02, 0.11, 0.05), strict=False))
+
+    def guessing(key):
+        figures = first.privacy[key].matched
+        own = {"precision_at_1": shares.get(key, 0.0), "precision_at_1_coin": 0.03}
+        return altered(first.privacy[key], matched=altered(figures, **own))
+
+    told = altered(first, privacy={key: guessing(key) for key in first.privacy})
+    assert best_guess(told) == (list(first.privacy)[1], "0.110 (a coin 0.030)")
+    assert best_guess(altered(first, privacy={})) is None
 
 
 def test_too_few_patients(asked, monkeypatch):
