@@ -25,6 +25,7 @@ class Retrieval:
         patient: (Q,) patient code of each counted probe.
         ranks: Q ascending int64 arrays of length R, 1 = most alike.
         first: (Q,) patient code of the genuine image that ranks first; None: the probe's own.
+        shown: patient codes of all genuine images, ascending; None: those of the probes.
         several: probes were made of several people's images, any of whom is genuine.
         coin: (Q,) share of genuine images in the ranking: how often a random guess is right.
     """
@@ -32,6 +33,7 @@ class Retrieval:
     patient: np.ndarray
     ranks: tuple[np.ndarray, ...]
     first: np.ndarray | None = None
+    shown: np.ndarray | None = None
     several: bool = False
     coin: np.ndarray | None = None
 
@@ -55,13 +57,14 @@ class Retrieval:
         )
 
     def vulnerable(self) -> tuple[np.ndarray, np.ndarray]:
-        """Patient codes (K,) and bool (K,): the patient's own image is the nearest neighbour of
-        some probe of hers.
+        """Patient codes (K,) and bool (K,): another image of the patient is the nearest neighbour
+        of some probe that shows her.
 
         The mean is R_s, the linkage risk of a patient known to be in the gallery.
         """
-        code = np.unique(self.patient)
-        return code, np.isin(code, self.patient[self.first_is_own])
+        named = self.patient if self.first is None else self.first
+        code = np.unique(self.patient) if self.shown is None else self.shown
+        return code, np.isin(code, named[self.within(1)])
 
 
 def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
@@ -69,6 +72,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     no probe with a genuine and an impostor gallery image."""
     check_scores(scores, probes, gallery)
     patients, ranks, first, coin = [], [], [], []
+    shown: set[int] = set()
     for i in np.flatnonzero(probes.identified):
         own = genuine_pairs(probes[i : i + 1], gallery)[0]
         if not own.any():
@@ -85,8 +89,10 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         coin.append(len(genuine) / len(ranked))
         patients.append(probes.patient[i])
         first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
+        shown.update(gallery.patient[genuine].tolist())
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
     whose, first_whose = (np.array(codes, np.int64) for codes in (patients, first))
     several = of_several(probes, gallery)
-    return Retrieval(whose, tuple(ranks), first_whose, several, np.array(coin))
+    everybody = np.array(sorted(shown), np.int64)
+    return Retrieval(whose, tuple(ranks), first_whose, everybody, several, np.array(coin))

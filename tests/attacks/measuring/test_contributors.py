@@ -123,10 +123,21 @@ def test_a_patient_is_vulnerable_where_she_herself_is_found():
     scores = np.zeros((6, 12))
     scores[0, 7] = 1  # the second image of patient 1, who contributed to patient 0's output
     code, found = retrieve(scores, released, real).vulnerable()
+    assert code.tolist() == [*range(6)]
+    assert found[code == 1]  # whomever that output stands for
     assert not found[code == 0]
-    scores[1, 7] = 1
-    code, found = retrieve(scores, released, real).vulnerable()
-    assert found[code == 1]
+
+
+def test_whom_an_output_names_is_given_away_though_it_stands_for_another():
+    """Of two outputs, which stand for patients 0 and 3 alone, every one names somebody else."""
+    released, real = one_each(6)
+    shown = released[np.array([0, 3])]
+    scores = np.zeros((2, 12))
+    scores[0, 7] = scores[1, 10] = 1  # of patients 1 and 4
+    found = measure_identification(scores, shown, real)
+    assert found["precision_at_1"].value == 1
+    assert found["precision_at_1_own"].value == 0
+    assert found["r_s"].value == pytest.approx(2 / 6)
 
 
 def test_the_very_images_of_a_set_are_never_compared():
