@@ -19,6 +19,7 @@ from attacks.measuring.judged import judged_on
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched
 from attacks.measuring.metrics import Owners, pair_auc
+from attacks.measuring.outputs import each_once
 from attacks.measuring.statistics import measure_identification
 from attacks.measuring.world import measure_world
 
@@ -37,7 +38,7 @@ class Measurer:
     def figures(self, made: Scores, scenario: Scenario, release: Release) -> Figures:
         """Of one run. Raises DataError: its part has no genuine or no impostor pairs."""
         probes, gallery = release.owners(scenario, self.part)
-        scores = made[self.part]
+        scores, probes = each_once(made[self.part], probes)
         with judged_on(f"part {self.part}"):
             found = measure_identification(scores, probes, gallery, **self._drawn)
         found |= measure_matched(scores, probes, gallery, **self._drawn)
@@ -54,11 +55,12 @@ class Measurer:
         if WITHIN in made:
             shown, known = release.owners("released-released", self.part)
             with suppress(ValueError):  # too few outputs, each of too many patients, to compare two
-                inside = measure_identification(made[WITHIN], shown, known, **self._drawn)
-                found[WITHIN] = inside["auc"]
+                inside = each_once(made[WITHIN], shown)
+                found[WITHIN] = measure_identification(*inside, known, **self._drawn)["auc"]
         if "validation" in made:
-            owners = release.owners(scenario, "validation")
-            found |= _on_validation(made["validation"], owners, matched=MATCHED + "auc" in found)
+            shown, known = release.owners(scenario, "validation")
+            judged = each_once(made["validation"], shown)
+            found |= _on_validation(*judged, known, matched=MATCHED + "auc" in found)
         return found
 
     @property
@@ -95,11 +97,13 @@ def _places(images: np.ndarray, owners: Owners) -> np.ndarray:
     return places[np.searchsorted(numbers, images)]
 
 
-def _on_validation(scores: np.ndarray, owners: tuple[Owners, Owners], *, matched: bool) -> Figures:
+def _on_validation(
+    scores: np.ndarray, probes: Owners, gallery: Owners, *, matched: bool
+) -> Figures:
     found: Figures = {}
     with suppress(ValueError):  # nobody there has another image, or nobody else's is alike
-        found[VALIDATION] = Measured(pair_auc(scores, *owners), np.zeros(0))
+        found[VALIDATION] = Measured(pair_auc(scores, probes, gallery), np.zeros(0))
         if matched:
-            probes, gallery = (own.matching for own in owners)
-            found[MATCHED + VALIDATION] = Measured(pair_auc(scores, probes, gallery), np.zeros(0))
+            auc = pair_auc(scores, probes.matching, gallery.matching)
+            found[MATCHED + VALIDATION] = Measured(auc, np.zeros(0))
     return found

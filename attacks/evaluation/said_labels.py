@@ -6,6 +6,7 @@ from anonymize.statistics import Measured
 from attacks.attackers.labels import labels_alike
 from attacks.measuring.matching import PREFIX, measure_matched
 from attacks.measuring.metrics import Owners
+from attacks.measuring.outputs import each_once
 from attacks.measuring.statistics import measure_identification
 
 
@@ -19,6 +20,6 @@ def labels_linked(
         logits: (G, L) of a classifier in real images of known people.
         drawn: of :func:`measure_identification`.
     """
-    scores = labels_alike(labels, logits)
+    scores, probes = each_once(labels_alike(labels, logits), probes)
     matched = measure_matched(scores, probes, gallery, **drawn).get(PREFIX + "auc")
     return matched or measure_identification(scores, probes, gallery, **drawn)["auc"]
