@@ -31,8 +31,8 @@ from attacks.measuring.statistics import mean_of, mean_of_runs, mean_over_runs
 OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 # Patients: further images of one on average, and at most; as in the sets that are evaluated.
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
-REPETITIONS = {11: 1200, 54: 1200, 600: 300}
-PARTS = 12  # in which worlds of one size are made, each with a seed of its own
+REPETITIONS = {11: 1200, 54: 1200, 600: 600}
+PARTS = {11: 12, 54: 12, 600: 24}  # in which worlds are made, each with a seed of its own
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
@@ -344,10 +344,12 @@ def together(parts: list[dict]) -> dict:
 
 
 def main() -> None:
-    seeds = range(PARTS)
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         made = {
-            patients: [pool.submit(coverage, patients, many // PARTS, seed=seed) for seed in seeds]
+            patients: [
+                pool.submit(coverage, patients, many // PARTS[patients], seed=seed)
+                for seed in range(PARTS[patients])
+            ]
             for patients, many in REPETITIONS.items()
         }
         worlds = [together([part.result() for part in parts]) for parts in made.values()]
