@@ -44,8 +44,7 @@ from attacks.measuring.metrics import genuine_places, impostor_scores
 from attacks.measuring.statistics import summary
 from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
-# Below the notes: what methods made, while several processes want it. And that work.
-RELEASED = "released"
+RELEASED = "released"  # the work of making a release; and where one lies that processes share
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from anonymize.data.dataset import Dataset
 from attacks.evaluation.floors import TASK
 from attacks.measuring.estimates import Estimate
 from attacks.recommending.choice import Evidence, Interval, Point
-from attacks.reporting.tables import number
 from attacks.results import Attack, Check, Method, Results
 
 # A small search has few seeds, and says how many in words of its own.
@@ -53,28 +52,16 @@ def failed(results: Results) -> list[Check]:
 def strongest(method: Method) -> tuple[str, Attack] | None:
     """Name and figures of the attacker that links most against matched impostors, on the very
     images: better too strong than too weak. None where nobody is alike."""
-    found = [
-        (key, attack)
-        for key, attack in method.privacy.items()
-        if attack.links_patients and attack.matched is not None
-    ]
-    return max(found, key=lambda item: item[1].headline.auc.mean, default=None)
+    return max(_linking(method), key=lambda item: item[1].headline.auc.mean, default=None)
 
 
-def best_guess(method: Method) -> tuple[str, str] | None:
-    """Name of the attacker whose first guess among matched images is right most often, and how
-    often, with a coin's where that is known; None where nobody is alike."""
-    found = [
-        (key, attack.matched)
-        for key, attack in method.privacy.items()
-        if attack.links_patients and attack.matched is not None
-    ]
-    if not found:
-        return None
-    name, figures = max(found, key=lambda item: item[1].precision_at_1 or 0.0)
-    coin = figures.precision_at_1_coin
-    luck = "" if coin is None else f" (a coin {number(coin, 3)})"
-    return name, number(figures.precision_at_1, 3) + luck
+def best_guesser(method: Method) -> tuple[str, Attack] | None:
+    """The same of the attacker whose first guess among matched images is right most often."""
+
+    def guessed(item: tuple[str, Attack]) -> float:
+        return item[1].headline.precision_at_1 or 0.0
+
+    return max(_linking(method), key=guessed, default=None)
 
 
 def bearing(data: Dataset) -> int:
@@ -101,6 +88,12 @@ def by_finding(method: Method) -> dict[str, float | None]:
     if found is None:
         return {}
     return dict((found.auc if found.told is None else found.told).per_class)
+
+
+def _linking(method: Method) -> list[tuple[str, Attack]]:
+    """Attackers that find patients by their pixels, and met somebody alike."""
+    known = method.privacy.items()
+    return [(key, a) for key, a in known if a.links_patients and a.matched is not None]
 
 
 def _auc(method: Method) -> Estimate | None:

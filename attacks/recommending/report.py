@@ -7,9 +7,9 @@ from anonymize.errors import counted
 from attacks.evaluation.checks.judging import listed
 from attacks.evaluation.floors import COIN, FINDINGS, TASK
 from attacks.recommending.choice import Point, frontier, verdict
-from attacks.recommending.evidence import best_guess, by_finding, failed, lost, strongest
+from attacks.recommending.evidence import best_guesser, by_finding, failed, lost, strongest
 from attacks.recommending.recommend import Recommendation
-from attacks.reporting.tables import in_words, markdown, signed
+from attacks.reporting.tables import in_words, markdown, number, signed
 from attacks.results import Method, Results
 
 FLOORS = {
@@ -143,12 +143,23 @@ def _table(found: Recommendation, results: Results) -> str:
 
 def _cells(method: Method) -> list[str]:
     """AUC, attacker, first guess, and what the classifier reads."""
-    attack, guess, retrained = strongest(method), best_guess(method), method.utility.retrained
+    attack, retrained = strongest(method), method.utility.retrained
     read = "–" if retrained is None else in_words(retrained.told or retrained.auc)
     if attack is None:
         return ["no impostor is alike", "–", "–", read]
-    guessed = "–" if guess is None else guess[1]
-    return [in_words(attack[1].headline.auc), attack[0], guessed, read]
+    return [in_words(attack[1].headline.auc), attack[0], _guessed(method)[1], read]
+
+
+def _guessed(method: Method) -> tuple[str, str]:
+    """Who guesses best among matched images, and how often that is right, with a coin's where it is
+    known."""
+    found = best_guesser(method)
+    if found is None:
+        return "nobody", "–"
+    name, figures = found[0], found[1].headline
+    coin = figures.precision_at_1_coin
+    luck = "" if coin is None else f" (a coin {number(coin, 3)})"
+    return name, number(figures.precision_at_1, 3) + luck
 
 
 def _about(found: Recommendation, point: Point) -> Iterator[str]:
@@ -176,18 +187,13 @@ def _hides(found: Recommendation, method: Method, results: Results) -> str:
     attack, real = strongest(method), strongest(results.real)
     if attack is None or real is None:
         return "Whom it hides is not known: no impostor is alike."
-    guess, before = best_guess(method), best_guess(results.real)
-    guessed = (
-        f"; a first guess among images of equal findings is right in {guess[1]} of all cases "
-        f"({guess[0]}), on real images in {before[1]}"
-        if guess and before
-        else ""
-    )
+    guesser, guessed = _guessed(method)
     return (
         f"It hides: the strongest of {counted(len(method.privacy), 'attacker')} that learnt from "
         f"releases of other patients ({attack[0]}) links its images with AUC "
-        f"{in_words(attack[1].headline.auc)}, real images "
-        f"{in_words(real[1].headline.auc)}{guessed}."
+        f"{in_words(attack[1].headline.auc)}, real images {in_words(real[1].headline.auc)}; a "
+        f"first guess among images of equal findings is right in {guessed} of all cases "
+        f"({guesser}), on real images in {_guessed(results.real)[1]}."
     )
 
 

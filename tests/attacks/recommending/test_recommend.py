@@ -21,7 +21,8 @@ from attacks.evaluation.pinned import pinned
 from attacks.measuring.estimates import Floor, LabelAuc, Matched
 from attacks.recommending import choice, recommend
 from attacks.recommending.candidates import ATTACKERS, candidates
-from attacks.recommending.evidence import bearing, best_guess
+from attacks.recommending.evidence import bearing
+from attacks.recommending.report import _guessed
 from attacks.results import Results
 
 SIZE = 32
@@ -202,8 +203,8 @@ def test_the_best_guesser_is_named_with_a_coin():
         return altered(first.privacy[key], matched=altered(figures, **own))
 
     told = altered(first, privacy={key: guessing(key) for key in first.privacy})
-    assert best_guess(told) == (list(first.privacy)[1], "0.110 (a coin 0.030)")
-    assert best_guess(altered(first, privacy={})) is None
+    assert _guessed(told) == (list(first.privacy)[1], "0.110 (a coin 0.030)")
+    assert _guessed(altered(first, privacy={})) == ("nobody", "–")
 
 
 def test_too_few_patients(asked, monkeypatch):
