@@ -46,7 +46,7 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def sources(*roots: Any, without: Collection[str] = ()) -> str:
+def sources(*roots: Any, without: Collection[str] = (), libraries: bool = True) -> str:
     """sha256, hex, of the program that computes with modules (or their names), classes, functions.
 
     These are their modules and all that those import: our packages and the roots' own by what they
@@ -56,9 +56,10 @@ def sources(*roots: Any, without: Collection[str] = ()) -> str:
     Args:
         without: modules that compute nothing of what is kept, and so do not count, nor what they
             alone import.
+        libraries: whether the versions of packages that are not ours count.
     """
     own, others = closure(*roots, without=without)
-    versions = {name: _version(name) for name in others}
+    versions = {name: _version(name) for name in others if libraries}
     return fingerprint({name: _module(name)[0] for name in own}, versions, sys.version_info[:2])
 
 

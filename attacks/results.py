@@ -40,6 +40,7 @@ TITLES = {
     "map_at_r": "mAP@R",
     "r_precision": "R-precision",
     "r_s": "linkage risk",
+    "r_s_coin": "linkage risk of a coin",
     "r_s_all": "R_s",
     "equal_error_rate": "EER",
     "top_5": "top-5",

@@ -156,10 +156,10 @@ def sets() -> str:
                 f"{method.sets.contributors} or more" if method.sets else "1",
                 strongest(method),
                 reading(method.strongest_by_image[1], ALL),
-                guessed(method, MATCHED),
-                guessed(method, ALL),
+                guessed(method, "precision_at_1", MATCHED),
+                guessed(method, "precision_at_1", ALL),
                 most(method, "precision_at_1_own", "precision_at_1", matched=True),
-                most(method, "r_s"),
+                guessed(method, "r_s", ALL),
                 *(reading(method.privacy["sets"], which) for which in READINGS),
                 utility(method, "retrained"),
                 signed(method.utility.retrained.difference),
@@ -169,11 +169,11 @@ def sets() -> str:
     return text((header, rows), [meaning(found), *floors(found)])
 
 
-def guessed(method: Method, which: str) -> str:
-    """How often the first guess of the best guesser is right, and a coin's where that is known."""
+def guessed(method: Method, figure: str, which: str) -> str:
+    """What first guesses of the best guesser come to, and a coin's where that is known."""
     own = figures(method.strongest_by_image[1], which)
-    coin = own and own.estimate("precision_at_1_coin")
-    found = most(method, "precision_at_1", matched=which == MATCHED)
+    coin = own and own.estimate(f"{figure}_coin")
+    found = most(method, figure, matched=which == MATCHED)
     return found + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
 
 

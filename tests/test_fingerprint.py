@@ -217,6 +217,12 @@ def test_another_version_of_a_library_is_another_program(monkeypatch):
     assert sources("attacks.measuring.metrics") != before
 
 
+def test_versions_of_libraries_need_not_count(monkeypatch):
+    before = sources("attacks.measuring.metrics", libraries=False)
+    monkeypatch.setattr(module, "_version", lambda name: "another")
+    assert sources("attacks.measuring.metrics", libraries=False) == before
+
+
 def test_roots_may_be_modules_names_classes_and_functions():
     one = sources("anonymize.section")
     assert one == sources(importlib.import_module("anonymize.section")) == sources(Options)

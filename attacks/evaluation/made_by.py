@@ -44,10 +44,11 @@ def learnt_by(options: TrainOptions, attacker: Chosen, user: str, *others: Any) 
     return fingerprint(attack_options(options, [attacker.name]), program([attacker], user), others)
 
 
-def program(attackers: Iterable[Chosen], *users: str) -> str:
-    """Fingerprint of the sources of attackers and of the modules that use them."""
+def program(attackers: Iterable[Chosen], *users: str, libraries: bool = True) -> str:
+    """Fingerprint of the sources of attackers and of the modules that use them, and of the versions
+    of the libraries that these use, unless they are not to count."""
     makers = (attacker_class(attacker.name) for attacker in attackers)
-    return sources(*makers, *users, without=COMPUTE_NOTHING)
+    return sources(*makers, *users, without=COMPUTE_NOTHING, libraries=libraries)
 
 
 def attack_options(

@@ -108,6 +108,9 @@ class Figures(Record):
     map_at_r: Figure = None
     r_precision: Figure = None
     r_s: Figure = Field(None, description="of patients with several images")
+    r_s_coin: Figure = Field(
+        None, description="of releases of sets: r_s of random guesses, one an output, expected"
+    )
     r_s_all: Figure = Field(None, description="of all patients in the gallery")
     equal_error_rate: Figure = None
     top_5: Figure = None

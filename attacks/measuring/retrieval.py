@@ -1,5 +1,6 @@
 """How well scores rank the images of a patient first: exact, numpy only."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ class Retrieval:
         shown: patient codes of all genuine images, ascending; None: those of the probes.
         several: probes were made of several people's images, any of whom is genuine.
         coin: (Q,) share of genuine images in the ranking: how often a random guess is right.
+        coin_shows: (K,) how likely random guesses, one a probe, name each patient in ``shown``.
     """
 
     patient: np.ndarray
@@ -36,6 +38,7 @@ class Retrieval:
     shown: np.ndarray | None = None
     several: bool = False
     coin: np.ndarray | None = None
+    coin_shows: np.ndarray | None = None
 
     def within(self, k: int) -> np.ndarray:
         """bool (Q,): a genuine image among the first k. k = 1: the nearest neighbour is genuine."""
@@ -72,7 +75,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     no probe with a genuine and an impostor gallery image."""
     check_scores(scores, probes, gallery)
     patients, ranks, first, coin = [], [], [], []
-    shown: set[int] = set()
+    missed: Counter[int] = Counter()  # log of the chance that no random guess names a patient
     for i in np.flatnonzero(probes.identified):
         own = genuine_pairs(probes[i : i + 1], gallery)[0]
         if not own.any():
@@ -89,10 +92,12 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         coin.append(len(genuine) / len(ranked))
         patients.append(probes.patient[i])
         first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
-        shown.update(gallery.patient[genuine].tolist())
+        whose, images = np.unique(gallery.patient[genuine], return_counts=True)
+        missed.update(dict(zip(whose.tolist(), np.log1p(-images / len(ranked)), strict=True)))
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
-    whose, first_whose = (np.array(codes, np.int64) for codes in (patients, first))
+    probed, named = (np.array(codes, np.int64) for codes in (patients, first))
+    shown = np.array(sorted(missed), np.int64)
+    chances = -np.expm1([missed[code] for code in shown.tolist()])
     several = of_several(probes, gallery)
-    everybody = np.array(sorted(shown), np.int64)
-    return Retrieval(whose, tuple(ranks), first_whose, everybody, several, np.array(coin))
+    return Retrieval(probed, tuple(ranks), named, shown, several, np.array(coin), chances)

@@ -171,6 +171,9 @@ def retrieval_figures(
         found["precision_at_1_own"] = mean_of(retrieval.first_is_own, asked, weights)
         assert retrieval.coin is not None
         found["precision_at_1_coin"] = mean_of(retrieval.coin, asked, weights)
+        assert retrieval.coin_shows is not None
+        given_away = np.searchsorted(codes, patient)
+        found["r_s_coin"] = mean_of(retrieval.coin_shows, given_away, weights)
     for k in TOP:
         found[f"top_{k}"] = mean_of(retrieval.within(k), asked, weights)
     found["r_s"] = mean_of(vulnerable, np.searchsorted(codes, patient), weights)

@@ -16,6 +16,8 @@ GUESSES = {
     "any contributor": "precision_at_1",
     "any contributor, a coin": "precision_at_1_coin",
     "this very one": "precision_at_1_own",
+    "patients given away": "r_s",
+    "patients given away, a coin": "r_s_coin",
 }
 COMPARED = {
     "released-real": "released ↔ real",
@@ -77,7 +79,8 @@ def _together(found: Generators, key: str, row: str) -> str:
 
 def _first_guesses(results: Results) -> Iterator[list[str]]:
     """How often the strongest attackers' first guess is right, where outputs are of several people:
-    any of them, and this very one; in each reading."""
+    any of them, and this very one; and how many patients all these guesses give away; in each
+    reading."""
     which = {
         "image by image": [m.strongest_by_image for m in results.methods],
         "of all": [m.strongest for m in results.methods],
@@ -90,7 +93,7 @@ def _first_guesses(results: Results) -> Iterator[list[str]]:
                 if any(shares):
                     impostors = f"{readings.SHORT[reading]}: {name}"
                     cells = [_share(share) for share in shares]
-                    yield [f"first guess right, strongest {words}", "", "", impostors, *cells]
+                    yield [f"first guesses, strongest {words}", "", "", impostors, *cells]
 
 
 def _guessed(found: Figures | None, figure: str) -> Estimate | None:

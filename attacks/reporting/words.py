@@ -135,7 +135,7 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
         few = "" if like is None else f", {like:.0%} if it looks among images that are alike alone"
         found.append(
             f"Knowing real images of every patient, it names {attack.r_s:.0%} of the patients "
-            f"with several images by taking the most similar one{few}."
+            f"with several images by taking the most similar one{few}{_by_luck(attack)}."
         )
     interval = auc.ci95
     if interval is not None and interval[0] <= COIN <= interval[1]:
@@ -146,6 +146,10 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
             "A stronger one may."
         )
     return found
+
+
+def _by_luck(attack: Attack) -> str:
+    return "" if attack.r_s_coin is None else f"; a coin names {attack.r_s_coin:.0%}"
 
 
 def _less_in_words(attack: Attack, reading: str) -> list[str]:

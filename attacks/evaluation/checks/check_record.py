@@ -111,9 +111,13 @@ def _said_before(found: Mapping[str, Shipped], never: Sequence[str]) -> str:
 
 @cache
 def examined_by(attacker: str) -> str:
-    """Fingerprint of the program that an attacker was, or would be, tested with, by its key."""
+    """Fingerprint of the program that an attacker was, or would be, tested with, by its key.
+
+    Versions of libraries do not count: hardly two machines have the same ones, and what comes with
+    the program would hold on none but the one that it was made on.
+    """
     chosen = [] if name_of(attacker) not in installed(GROUP) else [choose(attacker)]
     if chosen and chosen[0].level.combines:
         chosen += map(choose, TESTED_WITH[chosen[0].knowledge])
     settings = Path(str(files("attacks.check") / "check.yaml"))
-    return fingerprint(program(chosen, "attacks.check.run"), settings)
+    return fingerprint(program(chosen, "attacks.check.run", libraries=False), settings)

@@ -289,6 +289,14 @@ def test_the_command_and_what_it_leaves(options, tmp_path, monkeypatch):
     assert "not kept for evaluations" in result.stderr
 
 
+def test_what_it_holds_for_is_told_by_our_sources_alone(monkeypatch):
+    """Or no outcome that comes with the program would hold where libraries are others."""
+    before = record.examined_by("pixels")
+    record.examined_by.cache_clear()
+    monkeypatch.setattr("anonymize.fingerprint._version", lambda name: "another")
+    assert record.examined_by("pixels") == before
+
+
 def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     row = {"case": "noise", "why": "", "made": "2026-11-25", "status": "passed"}

@@ -268,6 +268,7 @@ def test_an_evaluation_measures_it_whole(evaluated):
         for attack in method.privacy.values():
             assert 0 <= attack.precision_at_1_own <= attack.precision_at_1 <= 1
             assert 0 < attack.precision_at_1_coin < 1
+            assert 0 < attack.r_s_coin < 1
         assert Ensemble.name in method.privacy
         assert method.utility.retrained.auc.mean is not None
         assert method.image.displacement_px is None

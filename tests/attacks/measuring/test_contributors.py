@@ -72,7 +72,8 @@ def test_who_contributes_alone_is_as_without_contributors():
     scores = np.random.default_rng(0).random((len(real), len(real)))
     given, plain = (measure_identification(scores, own, real, seed=1) for own in (released, real))
     assert given["precision_at_1_own"].value == plain["precision_at_1"].value
-    assert "precision_at_1_coin" not in plain  # the floors of an evaluation say it
+    # The floors of an evaluation say it.
+    assert not {"precision_at_1_coin", "r_s_coin"} & plain.keys()
     for name, measured in plain.items():
         assert given[name].value == pytest.approx(measured.value, abs=1e-12, nan_ok=True)
         assert given[name].draws == pytest.approx(measured.draws, abs=1e-12, nan_ok=True)
@@ -116,6 +117,11 @@ def test_what_a_coin_finds_is_what_random_scores_do():
     assert tries[0]["precision_at_1_coin"].value == pytest.approx(3 / 117)
     found = np.mean([t["precision_at_1"].value for t in tries])
     assert found == pytest.approx(3 / 117, abs=4 * np.sqrt(3 / 117 / (60 * 200)))
+    # Everybody is in three outputs, of which each names her once in 117.
+    named = 1 - (116 / 117) ** 3
+    assert tries[0]["r_s_coin"].value == pytest.approx(named)
+    found = np.mean([t["r_s"].value for t in tries])
+    assert found == pytest.approx(named, abs=4 * np.sqrt(named / (60 * 200)))
 
 
 def test_a_patient_is_vulnerable_where_she_herself_is_found():
