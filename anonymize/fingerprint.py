@@ -69,7 +69,7 @@ def closure(*roots: Any, without: Collection[str] = ()) -> tuple[set[str], set[s
     packages = {*OURS, *(name.partition(".")[0] for name in pending)}
     own: set[str] = set()
     others: set[str] = set()
-    followed = set(without)
+    followed = {__name__, *without}  # a key follows from it, and nothing of what is kept
     while pending:
         name = pending.pop()
         if name in followed:

@@ -15,6 +15,7 @@ from attacks.attacker import section_of
 from attacks.registry import GROUP, Chosen, attacker_class
 
 COMPUTE_NOTHING = (
+    __name__,
     "attacks.evaluation.plan",  # says who attacks what, which is among the values
     "attacks.evaluation.processes.work",  # says how far it is
 )
