@@ -25,8 +25,9 @@ def serve(tmp_path, monkeypatch):
 
         def sender():
             try:
-                until(lambda: attempt(port, *objects) == [0x0000] * len(objects))
-                until(lambda: not spooled(tmp_path))
+                wanted = [0x0000] * len(objects)
+                until(lambda: ended.is_set() or attempt(port, *objects) == wanted)
+                until(lambda: ended.is_set() or not spooled(tmp_path))
             finally:
                 ended.set()  # whatever becomes of it, the node must not wait for ever
 
@@ -37,8 +38,11 @@ def serve(tmp_path, monkeypatch):
 
         monkeypatch.setattr(module, "asked_to_stop", until_settled)
         fixed = ["--port", port, "--allow", "SENDER", "--spare-disk", 0, "--device", "cpu"]
-        wanted = ["receive", "out", *fixed, "--model", "dp-pix:b=4", *words]
-        return CliRunner().invoke(main, [*map(str, wanted)])
+        command = ["receive", "out", *fixed, "--model", "dp-pix:b=4", *words]
+        try:
+            return CliRunner().invoke(main, [*map(str, command)])
+        finally:
+            ended.set()  # nobody listens: nothing is sent any more
 
     return run
 
