@@ -107,8 +107,15 @@ def _columns(results: Results) -> dict[str, Callable[[Method], str]]:
     def retrained(method: Method) -> Classification:
         return method.utility.retrained or Classification(auc=LabelAuc(mean=None))
 
+    def one_pair(method: Method) -> Estimate | None:
+        own = readings.figures(method.strongest[1], headline) if method.strongest else None
+        return own.estimate("auc_patient") if own else None
+
     less_real = f"{strongest} less itself on real images, {NAMES[headline]}"
     return {
+        f"{strongest} AUC ↓, {NAMES[headline]}, one pair a patient": lambda m: in_words(
+            one_pair(m)
+        ),
         less_real: lambda m: _less_than_real(m, headline),
         "utility frozen ↑": lambda m: in_words(m.frozen),
         "utility retrained ↑": lambda m: in_words(m.utility.auc("retrained")),
