@@ -29,7 +29,7 @@ _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def fingerprint(*parts: Any) -> str:
-    """sha256, hex, of values in their order; equal for equal ones, in any process.
+    """sha256, hex, of values in their order; equal for equal ones, in any process: 1 is 1.0.
 
     Args:
         parts: None, text, bytes, numbers, paths (what the file or folder holds, not its name),
@@ -87,8 +87,7 @@ def closure(*roots: Any, without: Collection[str] = ()) -> tuple[set[str], set[s
 
 def _pieces(value: Any) -> Iterator[bytes | memoryview]:
     """Each beginning with its kind, so that no two values give the same."""
-    if isinstance(value, Options):
-        value = value.that_matter()
+    value = _meant(value)
     if isinstance(value, bool | int | float | str | None):
         yield f"{type(value).__name__} {json.dumps(value)}".encode()
     elif isinstance(value, bytes):
@@ -113,6 +112,14 @@ def _pieces(value: Any) -> Iterator[bytes | memoryview]:
         yield from _pieces(value.detach().cpu().numpy())
     else:
         raise TypeError(f"no fingerprint of a {type(value).__name__}")
+
+
+def _meant(value: Any) -> Any:
+    """Options as those that matter, a whole number as one: the default of an option may be written
+    as 1, which is 1.0 to who reads it from a file."""
+    if isinstance(value, Options):
+        return value.that_matter()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def sha256_file(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import pickle
 import sys
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from anonymize.options import TrainOptions
 from anonymize.section import Options
 
 UNLIKE = (
-    *(None, True, False, 0, 1, 1.0, 0.5, "1", "", b"", b"1", (), [1], ["1"], [[1]], {}, {"a": 1}),
+    *(None, True, False, 0, 1, 0.5, "1", "", b"", b"1", (), [1], ["1"], [[1]], {}, {"a": 1}),
     *({"a": "1"}, {"b": 1}, {1}, np.zeros(2), np.zeros(2, np.int64), np.zeros((1, 2)), np.ones(2)),
     *(torch.zeros(2), torch.zeros(2, 1), torch.zeros(2, dtype=torch.uint8), Path("nowhere")),
 )
@@ -31,6 +32,7 @@ def test_no_two_values_are_alike():
 def test_equal_values_are_alike():
     assert fingerprint((1, 2)) == fingerprint([1, 2])
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    assert fingerprint(1) == fingerprint(1.0)
     turned = np.arange(6).reshape(2, 3).T
     assert fingerprint(turned) == fingerprint(np.ascontiguousarray(turned))
 
@@ -86,6 +88,13 @@ def test_every_option_changes_the_fingerprint_or_says_that_it_changes_nothing(me
     before = fingerprint(options)
     for leaf in found:
         assert (fingerprint(changed(options, leaf)) == before) == (leaf in NOTHING), leaf
+
+
+@pytest.mark.parametrize("method", ["prichexy-net", "privacy-net"])
+def test_options_are_the_same_in_another_process(method):
+    """Or its results are not found, and are made again."""
+    options = train_options(method)()
+    assert fingerprint(pickle.loads(pickle.dumps(options))) == fingerprint(options)
 
 
 def test_what_is_made_without_an_option_does_not_depend_on_it():
