@@ -22,7 +22,7 @@ from attacks.reporting.tables import false_match_rate, in_words, markdown, signe
 from attacks.results import REAL, Method, Results
 from baselines.random_warp import RandomWarp
 
-MINIATURE, DRAWN = "miniature", "miniature/drawn"
+MINIATURE, DRAWN, STRONG = "miniature", "miniature/drawn", "miniature/strong"
 GAMES = {  # the same game on other images, with other networks
     "miniature/128": "…, 128 px",
     "miniature/224": "…, 224 px",
@@ -67,7 +67,7 @@ def miniature(key: str = MINIATURE) -> str:
     kinds: dict[str, list[Method]] = {}
     for method in main.methods:
         weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
-        known = {"identity": "real images", RandomWarp.name: "random warp that moves as far"}
+        known = {REAL: "real images", RandomWarp.name: "random warp that moves as far"}
         trained = f"{method.name}, λ = {weight}" + (", frame" * (border == "reference"))
         kind = known.get(method.name, trained)
         kinds.setdefault(kind, []).append(method)
@@ -112,27 +112,31 @@ def _read(methods: list[Method]) -> list[str]:
 
 
 def against_control(main: str = MINIATURE) -> str:
-    """What each attacker reaches on generators of an evaluation less on the random warp that moves
-    as far: one attacker and kind of impostors a row."""
+    """What each attacker reaches on real images and on generators of an evaluation, and there less
+    on the random warp that moves as far: one attacker and kind of impostors a row."""
     named = {(f"{main}/{p}", "verification"): title for p, title in _beside(main).items()}
-    named |= {(main, key): title for key, title in AGAIN.items()}
+    named |= {(main, key): AGAIN.get(key, f"`{key}`") for key in results(main).attackers}
     rows = []
     for (key, attacker), title in named.items():
         for which in READINGS:
+            methods = results(key).methods
+            real = [auc(m.privacy[attacker], which) for m in methods if m.name == REAL]
             found = [
-                (d.difference.mean, d.p_holm)
-                for method in results(key).methods
+                (own.auc.mean, d.difference.mean, d.p_holm)
+                for method in methods
                 if (own := figures(method.privacy[attacker], which)) is not None
                 for d in own.differences
                 if d.role == CONTROL
             ]
-            sure = [less for less, p in found if p is not None and p < SURE]
+            sure = [less for _, less, p in found if p is not None and p < SURE]
             below = sum(less < 0 for less in sure)
-            counts = (len(found), sum(less < 0 for less, _ in found), below, len(sure) - below)
-            less = several(less for less, _ in found).replace("-", "−")
-            rows.append([title, SHORT[which], less, *map(str, counts)])
-    header = ["attacker", "impostors", "AUC less the control", "generators", "below it"]
-    return markdown([*header, "below it for sure", "above it for sure"], rows)
+            counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
+            levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
+            less = several(less for _, less, _ in found).replace("-", "−")
+            rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
+    header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
+    counted = ["generators", "below it", "below it for sure", "above it for sure"]
+    return markdown([*header, *counted], rows)
 
 
 def sets() -> str:

@@ -44,6 +44,7 @@ from compared import (
     LARGER,
     OBFUSCATION,
     SETS,
+    STRONG,
     TOLD,
     TOLD_LARGER,
     TRAINED,
@@ -81,6 +82,7 @@ SUMMARY = {
 }
 FURTHER = {
     "miniature": "Children, miniature",
+    STRONG: "…, every attacker",
     "miniature/objectives": "…, other objectives",
     DRAWN: "…, drawn",
     **GAMES,
@@ -143,7 +145,7 @@ def made() -> dict[Path, str]:
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
-        RESULTS / DRAWN / "control.md": against_control(DRAWN),
+        **{RESULTS / key / "control.md": against_control(key) for key in (STRONG, DRAWN)},
         **{RESULTS / key / "miniature.md": miniature(key) for key in GAMES},
         **{RESULTS / key / "control.md": against_control(key) for key in GAMES},
         RESULTS / "sets.md": sets(),
