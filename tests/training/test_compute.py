@@ -217,7 +217,7 @@ def test_two_processes_train_what_one_does(tmp_path, objective, adversarial, fie
         for key in ours:  # a cosine near 0 is what is left of sums that cancel
             most = 1e-3 if key.endswith("cosine") else 1e-4
             assert ours[key] == pytest.approx(theirs[key], abs=most)
-    for name in ("classifier", "verifier"):
+    for name in ("classifier", "verifier", "model"):
         ours, theirs = (load_file(r / f"{name}.safetensors") for r in (one, two))
         for key, value in ours.items():
             torch.testing.assert_close(value, theirs[key], atol=1e-3, rtol=1e-3)
