@@ -67,9 +67,11 @@ def test_the_highest_figures_against_matched_impostors_are_said(case):
     assert found.measured.model_dump() == {
         **{"source": "covid19", "size": 64, "images": 200, "patients": 90, "attackers": 2},
         **{"matched": True, "auc": [0.612, 0.562, 0.662], "first_guess": [0.3, 0.25, 0.35]},
-        "first_guess_coin": None,
+        **{"first_guess_coin": None, "given_away": None, "given_away_coin": None},
     }
-    assert b"first_guess_coin" not in (case.base / "out/certificate.json").read_bytes()
+    written = (case.base / "out/certificate.json").read_bytes()
+    assert b"coin" not in written
+    assert b"given_away" not in written
     said = (case.base / "out/certificate.md").read_text()
     assert "AUC against people alike in what is known of them, where 0.5 is chance: 0.612" in said
     assert "squares of 64 pixels, and not of 32; the highest of 2 attackers" in said
@@ -88,6 +90,27 @@ def test_what_a_coin_guesses_stands_beside(case):
     said = (case.base / "out/certificate.md").read_text()
     assert "right: 0.3 (0.25 to 0.35) of 1; a coin's: 0.034." in said
     assert checked(case.base / "out").exit_code == 0
+
+
+def test_patients_given_away_stand_beside_a_coins_or_not_at_all(case):
+    """Results without a coin's are of a program that counted too few of them."""
+    results = copy.deepcopy(RESULTS)
+    attacks = results["methods"][2]["privacy"]
+    for n, attack_on_it in enumerate(attacks.values()):
+        estimates = attack_on_it["matched"]["estimates"]
+        estimates["r_s"] = {"mean": 0.1 + n / 10, "ci95": [0.05, 0.6]}
+        estimates["r_s_coin"] = {"mean": 0.0431}
+    released(case, results)
+    found = certificate.read((case.base / "out/certificate.json").read_bytes())
+    assert found.measured.given_away == [0.2, 0.05, 0.6]
+    assert found.measured.given_away_coin == 0.043
+    said = (case.base / "out/certificate.md").read_text()
+    assert "Share of patients whom some output names so: 0.2 (0.05 to 0.6) of 1; by a coin" in said
+    assert checked(case.base / "out").exit_code == 0
+    del attacks["weak"]["matched"]["estimates"]["r_s_coin"]
+    released(case, results, "other")
+    other = certificate.read((case.base / "other/certificate.json").read_bytes())
+    assert other.measured.given_away is None
 
 
 def test_of_several_lots_the_highest_counts(case):
@@ -140,6 +163,8 @@ def test_figures_of_anything_else_are_refused(case, results, model, words):
         {"note": 1},
         {"attackers": 0},
         {"first_guess_coin": 0.0338},
+        {"given_away": [0.2, 0.1, 0.3]},
+        {"given_away": [0.4, 0.1, 0.3], "given_away_coin": 0.1},
     ],
     ids=str,
 )

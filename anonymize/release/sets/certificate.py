@@ -47,7 +47,10 @@ Figure = Annotated[list[float], Field(min_length=3, max_length=3)]
 
 class Measured(BaseModel):
     """The most that attackers of one evaluation reached against the method: the figure and its
-    95 % interval, rounded. ``first_guess`` counts anybody who is in an output."""
+    95 % interval, rounded; what a coin would reach where it is known.
+
+    ``first_guess`` counts anybody who is in an output, ``given_away`` the patients whom some output
+    names; None: by a program that counted fewer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -61,14 +64,20 @@ class Measured(BaseModel):
     )
     auc: Figure
     first_guess: Figure
-    first_guess_coin: float | None = Field(None, ge=0, le=1, description="what a coin would reach")
+    first_guess_coin: float | None = Field(None, ge=0, le=1)
+    given_away: Figure | None = None
+    given_away_coin: float | None = Field(None, ge=0, le=1)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        for mean, low, high in (self.auc, self.first_guess):
+        beside = self.given_away or [0.0] * 3
+        for mean, low, high in (self.auc, self.first_guess, beside):
             if not 0 <= low <= mean <= high <= 1:
                 raise ValueError("a figure beside its interval")
-        figures = (*self.auc, *self.first_guess, self.first_guess_coin or 0.0)
+        coins = self.first_guess_coin or 0.0, self.given_away_coin or 0.0
+        figures = (*self.auc, *self.first_guess, *beside, *coins)
+        if (self.given_away is None) != (self.given_away_coin is None):
+            raise ValueError("patients given away without a coin's, or the other way round")
         if any(round(value, DIGITS) != value for value in figures):
             raise ValueError("more digits than a release writes")
         if not SOURCE.fullmatch(self.source):
@@ -163,8 +172,8 @@ class Certificate(BaseModel):
         # As releases were before there was such a thing.
         if self.measured is None:
             del told["measured"]
-        elif self.measured.first_guess_coin is None:
-            del told["measured"]["first_guess_coin"]
+        else:
+            told["measured"] = self.measured.model_dump(exclude_none=True)
         return (json.dumps(told, indent=2) + "\n").encode()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from anonymize.anonymizer import Anonymizer, load
 from anonymize.errors import UsageError
-from anonymize.release.sets.certificate import DIGITS, Measured
+from anonymize.release.sets.certificate import DIGITS, Figure, Measured
 
 SECRETS = frozenset({"seed", "key_id", "key_file"})
 WAY_OUT = "give the results.json of an `attacks evaluate` whose --method this was"
@@ -32,8 +32,10 @@ def read(path: Path, model: Anonymizer) -> Measured:
         read = [attack["matched"] if matched else attack for _, attack in attacks]
         linked = max((figures["auc"] for figures in read), key=lambda auc: auc["mean"])
         of_guesses = [figures["estimates"] for figures in read]
-        guessed = max(of_guesses, key=lambda estimates: estimates["precision_at_1"]["mean"])
-        first, coin = (guessed.get(name) for name in ("precision_at_1", "precision_at_1_coin"))
+        first, coin = _highest(of_guesses, "precision_at_1")
+        # Who says no coin's counted those alone for whom an output stands, which are too few.
+        named = all("r_s_coin" in estimates for estimates in of_guesses)
+        away, away_coin = _highest(of_guesses, "r_s") if named else (None, None)
         return Measured(
             source=source["name"],
             size=size,
@@ -41,9 +43,11 @@ def read(path: Path, model: Anonymizer) -> Measured:
             patients=source["patients"],
             attackers=len({name for name, _ in attacks}),
             matched=matched,
-            auc=[round(value, DIGITS) for value in (linked["mean"], *linked["ci95"])],
-            first_guess=[round(value, DIGITS) for value in (first["mean"], *first["ci95"])],
-            first_guess_coin=round(coin["mean"], DIGITS) if coin else None,
+            auc=_rounded(linked),
+            first_guess=first,
+            first_guess_coin=coin,
+            given_away=away,
+            given_away_coin=away_coin,
         )
     except UsageError:
         raise
@@ -51,6 +55,17 @@ def read(path: Path, model: Anonymizer) -> Measured:
         raise UsageError(f"--measured cannot be read; {WAY_OUT}") from None
     except (KeyError, TypeError, ValueError, RecursionError):
         raise UsageError(f"--measured is no such table of figures; {WAY_OUT}") from None
+
+
+def _highest(every: list[dict[str, Any]], figure: str) -> tuple[Figure, float | None]:
+    """The highest of a figure, and what a coin reaches there, None where that is not known."""
+    found = max(every, key=lambda estimates: estimates[figure]["mean"])
+    coin = found.get(f"{figure}_coin")
+    return _rounded(found[figure]), round(coin["mean"], DIGITS) if coin else None
+
+
+def _rounded(estimate: dict[str, Any]) -> Figure:
+    return [round(value, DIGITS) for value in (estimate["mean"], *estimate["ci95"])]
 
 
 def _same(method: dict[str, Any], model: Anonymizer) -> bool:

@@ -60,8 +60,10 @@ def _measured(c: Certificate) -> list[str]:
     if m is None:
         return []
     impostors = "people alike in what is known of them" if m.matched else "anybody else"
-    of_both = ["{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess)]
+    linked, first = ("{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess))
     coin = "" if m.first_guess_coin is None else f"; a coin's: {m.first_guess_coin:g}"
+    away = "of patients whom some output names so: {:g} ({:g} to {:g}) of 1; by a coin: {:g}"
+    given = [*(m.given_away or ()), m.given_away_coin]
     other = "" if m.size == c.size else f", and not of {c.size}"
     return [
         "## What attackers reached",
@@ -70,8 +72,9 @@ def _measured(c: Certificate) -> list[str]:
         f"of `{m.source}`, squares of {m.size} pixels{other}; the highest of "
         f"{counted(m.attackers, 'attacker')}, with 95 % intervals.",
         "",
-        f"- AUC against {impostors}, where 0.5 is chance: {of_both[0]}.",
-        f"- First guesses at anybody who is in an output, right: {of_both[1]} of 1{coin}.",
+        f"- AUC against {impostors}, where 0.5 is chance: {linked}.",
+        f"- First guesses at anybody who is in an output, right: {first} of 1{coin}.",
+        *([f"- Share {away.format(*given)}."] if m.given_away else []),
         "",
     ]
 
