@@ -22,11 +22,11 @@ from anonymize.set_anonymizer import SetAnonymizer
 SIZE, PATIENTS, ROWS = 96, 400, 2
 RELEASES = {
     "k-same:k=5": "mean of 5 people",
-    "k-same:k=10": "mean of 10",
-    "mosaic:g=3,m=3": "mosaic of 9",
-    "mosaic:g=4,m=4": "mosaic of 16",
-    "mosaic:g=3,m=3,warp=0.1": "9, bent",
-    "mosaic:g=4,m=4,warp=0.1": "16, bent",
+    "mosaic:g=3,m=9": "mosaic of 9",
+    "mosaic:g=4,m=16": "mosaic of 16",
+    "mosaic:g=3,m=9,warp=0.1": "9, bent",
+    "mosaic:g=4,m=16,warp=0.1": "16, bent",
+    "mosaic:g=4,m=16,warp=0.1,band=coarse": "16, bent, coarse",
 }
 OF_ONE = {
     "utility-code:per=patient,seed=0": "a stranger (utility-code)",
