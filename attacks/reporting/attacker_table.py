@@ -132,8 +132,7 @@ def _auc(attack: Attack | None, reading: str) -> str:
 
 
 def _one_pair(attack: Attack | None, reading: str) -> str:
-    found = readings.figures(attack, reading) if attack else None
-    auc = found.estimate("auc_patient") if found else None
+    auc = readings.one_pair(attack, reading) if attack else None
     return "–" if auc is None else _between(auc)
 
 

@@ -44,6 +44,12 @@ def auc(attack: Attack | None, reading: str) -> Estimate | None:
     return None if found is None else found.auc
 
 
+def one_pair(attack: Attack, reading: str) -> Estimate | None:
+    """The AUC of a reading where each patient counts once; None where it was not measured."""
+    found = figures(attack, reading)
+    return None if found is None else found.estimate("auc_patient")
+
+
 def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
     """That of the strongest attacker."""
     return auc(method.strongest[1], reading) if method and method.strongest else None

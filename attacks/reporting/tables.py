@@ -108,8 +108,7 @@ def _columns(results: Results) -> dict[str, Callable[[Method], str]]:
         return method.utility.retrained or Classification(auc=LabelAuc(mean=None))
 
     def one_pair(method: Method) -> Estimate | None:
-        own = readings.figures(method.strongest[1], headline) if method.strongest else None
-        return own.estimate("auc_patient") if own else None
+        return readings.one_pair(method.strongest[1], headline) if method.strongest else None
 
     less_real = f"{strongest} less itself on real images, {NAMES[headline]}"
     return {
