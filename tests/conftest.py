@@ -1,6 +1,7 @@
 """What several tests share: where the real data are, small images, small networks."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,50 @@ def images():
     scale = torch.tensor([1.0, 0.7, 0.4]).view(3, 1, 1)
     ripple = torch.sin(9 * x + 17 * y * y)
     return (scale * (0.6 * x + 0.3 * y * y) + 0.1 * ripple.abs()).clamp(0, 1).unsqueeze(1)
+
+
+class SecondNode:
+    """Of a Ray cluster on this machine."""
+
+    def __init__(self, address, raylet):
+        self.address, self._raylet = address, raylet
+
+    def works(self, command):
+        """Whether a process there has this in its command line."""
+        return any(command in _read(f"/proc/{pid}/cmdline") for pid in self._processes())
+
+    def lose(self):
+        """Kills all its processes at once; how many."""
+        pids = self._processes()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        return len(pids)
+
+    def _processes(self):
+        found, parents = [self._raylet], {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            fields = _read(folder / "stat").rpartition(b")")[2].split()
+            parents[int(folder.name)] = int(fields[1]) if fields else None
+        for process in found:
+            found += [child for child, parent in parents.items() if parent == process]
+        return found
+
+
+def _read(path):
+    try:
+        return Path(path).read_bytes()
+    except OSError:  # it ended
+        return b""
+
+
+@pytest.fixture
+def second_node(monkeypatch):
+    """One of two nodes of a cluster, with a core each, that can be lost."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    settings = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100 << 20}
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=settings)
+    second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+    cluster.wait_for_nodes()
+    yield SecondNode(cluster.address, second.all_processes["raylet"][0].process.pid)
+    cluster.shutdown()

@@ -4,7 +4,6 @@ have a stand-in for Ray; the slow ones have clusters of one and of two nodes, a 
 import json
 import os
 import pickle
-import signal
 import sys
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -209,44 +208,8 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def processes_below(pid):
-    """A process and all that it started."""
-    found, parents = [pid], {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):
-            continue
-    for process in found:
-        found += [child for child, parent in parents.items() if parent == process]
-    return found
-
-
-@pytest.fixture
-def two_nodes(monkeypatch):
-    """A cluster of two nodes on this machine; ``.lose()`` kills all processes of the second."""
-    cluster_utils = pytest.importorskip("ray.cluster_utils")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    settings = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100 << 20}
-    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=settings)
-    second = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
-    cluster.wait_for_nodes()
-
-    def below():
-        return processes_below(second.all_processes["raylet"][0].process.pid)
-
-    def lose():
-        pids = below()
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-        return len(pids)
-
-    yield SimpleNamespace(address=cluster.address, lose=lose, below=below)
-    cluster.shutdown()
-
-
 @pytest.mark.slow
-def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(two_nodes, release, tmp_path):
+def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(second_node, release, tmp_path):
     key = tmp_path / "secret.key"
     key.write_bytes(bytes(range(32)))
     kinds = {f"{n}/{name}": data for n in range(4) for name, data in {**MIXED, **KINDS}.items()}
@@ -255,12 +218,11 @@ def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(two_nodes, releas
     killed = []
 
     def progress(done, total):
-        working = sum(b"release.worker" in _command(pid) for pid in two_nodes.below())
-        if not killed and done > total // 3 and working:
-            killed.append((done, total, two_nodes.lose()))
+        if not killed and done > total // 3 and second_node.works(b"release.worker"):
+            killed.append((done, total, second_node.lose()))
 
     wanted = ReleaseOptions(
-        names="hashed", key_file=key, workers=4, engine="ray", address=two_nodes.address
+        names="hashed", key_file=key, workers=4, engine="ray", address=second_node.address
     )
     summary = pipeline.apply(release.source, tmp_path / "far", Wave(), wanted, progress=progress)
     ((done, total, processes),) = killed
@@ -273,13 +235,6 @@ def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(two_nodes, releas
     assert sorted(inputs) == sorted(set(inputs))
     for name in ("map.csv", "quarantine.csv"):
         assert (journal.parent / name).read_bytes() == (release.private / name).read_bytes()
-
-
-def _command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 @pytest.mark.slow

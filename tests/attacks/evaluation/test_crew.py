@@ -299,3 +299,19 @@ def test_a_ray_cluster_finds_the_same(alone, tmp_path):
     config, expected = alone
     subprocess.run(asked(config, tmp_path, "--engine", "ray", "--workers", 2), check=True)
     assert plain(tmp_path) == expected
+
+
+@pytest.mark.slow
+def test_a_node_that_is_killed_loses_no_task_and_changes_no_figure(alone, tmp_path, second_node):
+    config, expected = alone
+    cluster = ("--engine", "ray", "--address", second_node.address, "--workers", 2)
+    command = asked(config, tmp_path, *cluster)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    killed, said = 0, []
+    for line in process.stderr:
+        said.append(line)
+        if not killed and "AUC" in line and second_node.works(b"_at_ray"):
+            killed = second_node.lose()
+    assert process.wait() == 0, said
+    assert killed >= 2  # the raylet and who worked there
+    assert plain(tmp_path) == expected
