@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from attacks.evaluation.checks.choice_checks import looking_for_patients
-from attacks.measuring.estimates import Estimate, OperatingPoint
+from attacks.measuring.estimates import Estimate, Figures, OperatingPoint
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
 from attacks.reporting.tables import compared, in_words, not_worse, number, training_in_words
 from attacks.results import SETS, Attack, Method, name_of
@@ -59,24 +59,23 @@ def less(method: Method, role: str) -> str:
     return next(map(compared, found), "–")
 
 
+def best_guess(
+    method: Method, *figures: str, matched: bool = False
+) -> tuple[str, Figures, Estimate] | None:
+    """Who has the highest rate, the first of ``figures`` that was measured, of all attackers that
+    take every image alone, and what it reads: who links pairs best need not guess best."""
+    found = []
+    for key, attack in looking_for_patients(method).items():
+        own = attack.matched if matched else attack
+        rate = own and next(filter(None, map(own.estimate, figures)), None)
+        if rate and name_of(key) != SETS:
+            found.append((key, own, rate))
+    return max(found, key=lambda one: one[2].mean, default=None)
+
+
 def most(method: Method, *figures: str, matched: bool = False) -> str:
-    """The highest of a rate, the first of ``figures`` that was measured, over all attackers that
-    take every image alone: who links pairs best need not guess best."""
-    read = {
-        key: attack.matched if matched else attack
-        for key, attack in looking_for_patients(method).items()
-        if name_of(key) != SETS
-    }
-    found = {
-        key: estimate
-        for key, own in read.items()
-        for estimate in [next(filter(None, map(own.estimate, figures)), None) if own else None]
-        if estimate is not None
-    }
-    if not found:
-        return "–"
-    key = max(found, key=lambda key: found[key].mean)
-    return f"{key} {share(found[key])}"
+    best = best_guess(method, *figures, matched=matched)
+    return "–" if best is None else f"{best[0]} {share(best[2])}"
 
 
 def share(found: Estimate | None) -> str:

@@ -7,6 +7,7 @@ from cells import (
     CONTROL,
     RETRAINED,
     STRONGEST,
+    best_guess,
     most,
     reading,
     several,
@@ -49,13 +50,30 @@ TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the ou
 BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
 USES, USES_LARGER = "sets_uses", "sets_uses_resnet"  # more outputs than images
 TRAINED, OBFUSCATION = "sets_trained", "obfuscation"
-GUESSES = (
+OF_SETS = (  # what is told of a release of sets
+    "released as",
+    "images in an output",
+    *STRONGEST,
     f"first guess is in it, {NAMES[MATCHED]}",
     f"the same, {NAMES[ALL]}",
     f"first guess is this one, {NAMES[MATCHED]}",
     f"patients given away, {NAMES[ALL]}",
+    f"`sets`, {NAMES[MATCHED]}",
+    f"`sets`, {NAMES[ALL]}",
+    RETRAINED,
+    "retrained − real images",
 )
 
+CHOSEN = (  # the releases that are left to choose from, and what they are held against
+    "real images",
+    "dp-pix b=3, ε=0.1",
+    "k-same k=5",
+    "mosaic g=4, m=16, warp=0.1",
+    "mosaic read=1, g=3, m=9, warp=0.1",
+    "mosaic read=1, g=4, m=16, warp=0.1",
+    "mosaic read=1, g=4, m=16, warp=0.1, band=coarse",
+    "mosaic read=1, g=4, m=16, uses=4, warp=0.1, band=coarse",
+)
 READINGS = (MATCHED, ALL)
 
 
@@ -142,43 +160,62 @@ def against_control(main: str = MINIATURE) -> str:
 def sets() -> str:
     """Methods that make each output of several people: of how many, what the strongest attacker of
     single images finds, and what classifiers learn."""
-    found = results(SETS)
-    header = [
-        "released as",
-        "images in an output",
-        *STRONGEST,
-        *GUESSES,
-        f"`sets`, {NAMES[MATCHED]}",
-        f"`sets`, {NAMES[ALL]}",
+    rows = [
+        [*_of_sets(title, method), "–" if other is None else utility(other, "retrained")]
+        for title, method, other in measured_sets()
     ]
-    header += [RETRAINED, "retrained − real images", f"ResNet-18 {RETRAINED}"]
+    found = results(SETS)
+    return text(([*OF_SETS, f"ResNet-18 {RETRAINED}"], rows), [meaning(found), *floors(found)])
+
+
+def sets_in_short() -> str:
+    """Of some of them what decides: the strongest attacker of all, best guesses, and what both
+    classifiers lose."""
+    header = ["released as", "people in an output", f"strongest of all ↓, {NAMES[MATCHED]}"]
+    header += [f"first guess is in it, {NAMES[MATCHED]}", f"patients given away, {NAMES[ALL]}"]
+    header += ["classifier retrained − real images", "ResNet-18 retrained − real images"]
+    known = {title: (method, other) for title, method, other in measured_sets()}
     rows = []
-    for title, method, other in measured_sets():
-        rows.append(
-            [
-                title,
-                f"{method.sets.contributors} or more" if method.sets else "1",
-                strongest(method),
-                reading(method.strongest_by_image[1], ALL),
-                guessed(method, "precision_at_1", MATCHED),
-                guessed(method, "precision_at_1", ALL),
-                most(method, "precision_at_1_own", "precision_at_1", matched=True),
-                guessed(method, "r_s", ALL),
-                *(reading(method.privacy["sets"], which) for which in READINGS),
-                utility(method, "retrained"),
-                signed(method.utility.retrained.difference),
-                "–" if other is None else utility(other, "retrained"),
-            ]
-        )
-    return text((header, rows), [meaning(found), *floors(found)])
+    for title in CHOSEN:
+        method, other = known[title]
+        (name, attack), held = method.strongest, method.sets
+        lost = (one and one.utility.retrained.difference for one in (method, other))
+        guesses = (guessed(method, "precision_at_1", MATCHED), guessed(method, "r_s", ALL))
+        linked = f"{name} {reading(attack, MATCHED)}"
+        rows.append([title, str(held.contributors if held else 1), linked, *guesses])
+        rows[-1] += map(signed, lost)
+    return text((header, rows), [meaning(results(SETS))])
+
+
+def lots(key: str = "sets_lots") -> str:
+    """The same of several lots of one method: who goes together is drawn anew."""
+    own = results(key)
+    rows = [_of_sets(title, method) for title, method in own.titled]
+    return text((OF_SETS, rows), [meaning(own), *floors(own)])
+
+
+def _of_sets(title: str, method: Method) -> list[str]:
+    return [
+        title,
+        f"{method.sets.contributors} or more" if method.sets else "1",
+        strongest(method),
+        reading(method.strongest_by_image[1], ALL),
+        guessed(method, "precision_at_1", MATCHED),
+        guessed(method, "precision_at_1", ALL),
+        most(method, "precision_at_1_own", "precision_at_1", matched=True),
+        guessed(method, "r_s", ALL),
+        *(reading(method.privacy["sets"], which) for which in READINGS),
+        utility(method, "retrained"),
+        signed(method.utility.retrained.difference),
+    ]
 
 
 def guessed(method: Method, figure: str, which: str) -> str:
     """What first guesses of the best guesser come to, and a coin's where that is known."""
-    own = figures(method.strongest_by_image[1], which)
-    coin = own and own.estimate(f"{figure}_coin")
-    found = most(method, figure, matched=which == MATCHED)
-    return found + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
+    best = best_guess(method, figure, matched=which == MATCHED)
+    coin = best and best[1].estimate(f"{figure}_coin")
+    said = most(method, figure, matched=which == MATCHED)
+    return said + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
 
 
 def measured_sets() -> list[tuple[str, Method, Method | None]]:

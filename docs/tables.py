@@ -53,8 +53,10 @@ from compared import (
     WHOLE,
     WHOLE_LARGER,
     against_control,
+    lots,
     miniature,
     sets,
+    sets_in_short,
     strangers,
     together,
     very_films,
@@ -97,6 +99,7 @@ FURTHER = {
     COARSE_LARGER: "…, ResNet-18, coarse, 4 × 4",
     USES: "…, coarse, 4 × 4, four uses",
     USES_LARGER: "…, ResNet-18, coarse, 4 × 4, four uses",
+    "sets_lots": "…, coarse, 4 × 4, three lots",
     "sets_before_after": "…, the very films",
     TRAINED: "…, a trained network",
     OBFUSCATION: "Children, neural obfuscation",
@@ -112,7 +115,7 @@ FURTHER = {
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 OF_RUNS = "today's, but of means over runs"
-EACH_ONCE = "2026-11-27T14:29"  # since when an output of several people is one trial
+EACH_ONCE = "2026-11-27T19:34"  # since when an output of several people is one trial
 OF_ROWS = f"{OLDER}, and outputs count in several rows"
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),
@@ -149,9 +152,11 @@ def made() -> dict[Path, str]:
         **{RESULTS / key / "miniature.md": miniature(key) for key in GAMES},
         **{RESULTS / key / "control.md": against_control(key) for key in GAMES},
         RESULTS / "sets.md": sets(),
+        RESULTS / "sets_in_short.md": sets_in_short(),
         RESULTS / "together.md": together(),
         RESULTS / "jigsaw_floors.md": "\n".join(floors(results(SETS))) + "\n",
         RESULTS / "strangers.md": strangers(),
+        RESULTS / "sets_lots" / "table_of_lots.md": lots(),
         RESULTS / "sets_before_after" / "table_of_films.md": very_films(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),

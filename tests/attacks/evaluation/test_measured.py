@@ -48,6 +48,21 @@ def test_an_output_counts_once(options, release):
     assert found["precision_at_1"].patients < OUTPUTS < many["precision_at_1"].patients
 
 
+def test_rows_of_an_output_that_differ_by_rounding_count_once(options, release):
+    """As those of an attacker that scores many images at once, and so the same one otherwise."""
+    _, shown, real, scores = release
+    single = scores.astype(np.float32)
+    rounded = np.nextafter(
+        single, single + np.arange(len(shown), dtype=np.float32)[:, None] % 3 - 1
+    )
+    assert len(np.unique(rounded, axis=0)) > OUTPUTS
+    found, expected = (figures(options, own, shown, real) for own in (rounded, single))
+    for name in ("precision_at_1_coin", "r_s_coin"):
+        assert found[name].value == expected[name].value
+        np.testing.assert_array_equal(found[name].draws, expected[name].draws)
+    assert found["precision_at_1"].patients == expected["precision_at_1"].patients
+
+
 def test_it_stands_for_somebody_who_is_identified(options, release):
     """Else an output of four identified patients and a fifth would be asked of nobody."""
     output, shown, real, scores = release
@@ -64,7 +79,7 @@ def test_it_stands_for_somebody_who_is_identified(options, release):
 def test_rows_of_an_output_that_are_told_apart_all_count(options, release):
     """As those of an attacker that is told which outputs are of one patient."""
     _, shown, real, scores = release
-    apart = scores + 1e-3 * np.random.default_rng(1).random((len(shown), 1))
+    apart = scores + np.arange(len(shown))[:, None] / len(shown)
     drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
     expected = measure_identification(apart, shown, real, **drawn)["auc"]
     assert figures(options, apart, shown, real)["auc"].value == expected.value
