@@ -26,6 +26,7 @@ from attacks.attackers.patchwise import Patchwise
 from attacks.knowledge.set_release import released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs, pair_auc
+from attacks.measuring.outputs import each_once
 from attacks.measuring.retrieval import retrieve
 from attacks.reporting.tables import markdown
 from attacks.training.affinity import KINDS
@@ -33,7 +34,11 @@ from attacks.training.outputs import Outputs, distinct
 from attacks.training.patches import patch_levels, standing
 
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "results" / "jigsaw.json"
-MOSAICS = ("g=4,m=4", "g=4,m=4,uses=4", "g=4,m=8", "g=3,m=3", "g=3,m=3,uses=3")
+MOSAICS = (
+    *("g=3,m=3", "g=3,m=3,uses=3", "g=3,m=9", "g=3,m=9,warp=0.1"),
+    *("g=4,m=4", "g=4,m=4,uses=4", "g=4,m=8", "g=4,m=12", "g=4,m=16", "g=4,m=16,warp=0.1"),
+    "g=4,m=16,warp=0.1,read=1,band=coarse",
+)
 ATTACKERS = ("histogram-metric", "patchwise", "jigsaw")
 READINGS = {"matched impostors": "matched", "all impostors": "all", "within": "within"}
 
@@ -54,11 +59,12 @@ def within_gallery(scores: np.ndarray, probes: ImageSet, gallery: ImageSet) -> f
 
 def figures(scores: np.ndarray, probes: ImageSet, gallery: ImageSet) -> dict[str, float]:
     """AUCs and shares of right first guesses of an attacker."""
-    owners = probes.owners, gallery.owners
-    ranked = retrieve(scores, *owners)
+    each, shown = each_once(scores, probes.owners)
+    owners = shown, gallery.owners
+    ranked = retrieve(each, *owners)
     return {
-        "matched": pair_auc(scores, *(side.matching for side in owners)),
-        "all": pair_auc(scores, *owners),
+        "matched": pair_auc(each, *(side.matching for side in owners)),
+        "all": pair_auc(each, *owners),
         "within": within_gallery(scores, probes, gallery),
         "first_any": float(ranked.within(1).mean()),
         "first_own": float(ranked.first_is_own.mean()),
@@ -86,7 +92,7 @@ def measure(data: Dataset, mosaic: str) -> dict:
     return {
         "mosaic": mosaic,
         "grid": jigsaw.grid,
-        "outputs": len(shown.outputs["test"]),
+        "outputs": shown.parts["test"].outputs,
         "probed": len(outputs.images),
         "way": None if jigsaw.way is None else [jigsaw.way.share, jigsaw.way.pooling],
         "told": {kind: {"auc": worth.auc, "pairs": worth.pairs} for kind, worth in told.items()},
