@@ -115,7 +115,7 @@ FURTHER = {
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 OF_RUNS = "today's, but of means over runs"
-EACH_ONCE = "2026-11-27T19:34"  # since when an output of several people is one trial
+EACH_ONCE = "2026-11-27T20:39"  # since when an output of several people is one trial
 OF_ROWS = f"{OLDER}, and outputs count in several rows"
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),

@@ -19,11 +19,11 @@ from attacks.measuring.judged import judged_on
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.matching import measure_matched
 from attacks.measuring.metrics import Owners, pair_auc
-from attacks.measuring.outputs import each_once
+from attacks.measuring.outputs import each_once, own_guesses
 from attacks.measuring.statistics import measure_identification
 from attacks.measuring.world import measure_world
 
-LISTED, VALIDATION = "auc_listed", "auc_validation"
+LISTED, VALIDATION, COIN = "auc_listed", "auc_validation", "_coin"
 Figures = dict[str, Measured]
 
 
@@ -35,28 +35,40 @@ class Measurer:
     data: Dataset
     part: str
 
-    def figures(self, made: Scores, scenario: Scenario, release: Release) -> Figures:
-        """Of one run. Raises DataError: its part has no genuine or no impostor pairs."""
+    def figures(
+        self, made: Scores, scenario: Scenario, release: Release, *, together: bool = False
+    ) -> Figures:
+        """Of one run; ``together``: it is told which outputs are of one patient, so that the rows
+        of a patient are one guess, and no coin's luck is told. Raises DataError: its part has no
+        genuine or no impostor pairs."""
         probes, gallery = release.owners(scenario, self.part)
-        scores, probes = each_once(made[self.part], probes)
+        every = made[self.part]
+        scores, once = each_once(every, probes)
         with judged_on(f"part {self.part}"):
-            found = measure_identification(scores, probes, gallery, **self._drawn)
-        found |= measure_matched(scores, probes, gallery, **self._drawn)
+            found = measure_identification(scores, once, gallery, **self._drawn)
+        found |= measure_matched(scores, once, gallery, **self._drawn)
+        # What is asked of the image that an output stands for has a row for each.
+        alike = probes.matching, gallery.matching
+        for prefix, sides in (("", (probes, gallery)), (MATCHED, alike)):
+            own = own_guesses(every, *sides, **self._drawn)
+            found |= {prefix + name: guesses for name, guesses in own.items()}
+        if together:
+            found = {name: own for name, own in found.items() if not name.endswith(COIN)}
         if scenario == "before-after":
             return found
-        given = scores, (probes, gallery), self.data.table
+        given = every, (probes, gallery), self.data.table
         found |= self._breakdown(*given)
         if MATCHED + "auc" in found:
-            like = probes.matching, gallery.matching
-            rates = self._breakdown(scores, like, self.data.table)
+            rates = self._breakdown(every, alike, self.data.table)
             found |= {MATCHED + name: rate for name, rate in rates.items()}
         found |= measure_world(*given, same_image=scenario == "released-real", **self._drawn)
-        found |= self._listed(scores, probes, gallery)
+        found |= self._listed(every, probes, gallery)
         if WITHIN in made:
             shown, known = release.owners("released-released", self.part)
             with suppress(ValueError):  # too few outputs, each of too many patients, to compare two
-                inside = each_once(made[WITHIN], shown)
-                found[WITHIN] = measure_identification(*inside, known, **self._drawn)["auc"]
+                rows, shown = each_once(made[WITHIN], shown)
+                both, known = each_once(rows.T, known)
+                found[WITHIN] = measure_identification(both.T, shown, known, **self._drawn)["auc"]
         if "validation" in made:
             shown, known = release.owners(scenario, "validation")
             judged = each_once(made["validation"], shown)
@@ -81,6 +93,9 @@ class Measurer:
         first = _places(pairs.first[there], probes)
         second = _places(pairs.second[there], gallery)
         same = pairs.same[there]
+        # Of two patients, one of whom went into the output of the other: neither is true of them.
+        told = same | ~_went_in(probes[first], gallery[second])
+        first, second, same = first[told], second[told], same[told]
         if not 0 < same.sum() < len(same):
             return {}
         patient = probes.patient[first]
@@ -95,6 +110,14 @@ def _places(images: np.ndarray, owners: Owners) -> np.ndarray:
     """Where the first of each of the ``images`` stands."""
     numbers, places = np.unique(owners.image, return_index=True)
     return places[np.searchsorted(numbers, images)]
+
+
+def _went_in(shown: Owners, real: Owners) -> np.ndarray:
+    """bool (N,): the patient of a real image went into the output beside it."""
+    if (made_of := shown.contributors) is None:
+        return np.zeros(len(shown), bool)
+    people = np.hstack([made_of.patient, made_of.unknown])
+    return (people == real.patient[:, None]).any(axis=1)
 
 
 def _on_validation(

@@ -26,7 +26,7 @@ from attacks.measuring.matching import split_matched
 from attacks.measuring.statistics import estimate_identification
 from attacks.measuring.world_records import split_world
 from attacks.registry import Chosen
-from attacks.results import Attack
+from attacks.results import SETS, Attack
 
 LARGE = 1 << 24  # scores of a run: more are kept for combinations alone
 CHECKPOINT = "attack.safetensors"
@@ -149,7 +149,12 @@ class AttackRunner:
                     )
                     if self._combined(chosen) or sum(s.size for s in made.values()) <= LARGE:
                         scored.keep_scores(made)
-                figures = self.measurer.figures(made, self.scorer.scenario(chosen), target.release)
+                figures = self.measurer.figures(
+                    made,
+                    self.scorer.scenario(chosen),
+                    target.release,
+                    together=chosen.name == SETS,
+                )
                 if repeat == 0:
                     self._keep_pairs(chosen, made, target)
                 note.keep_figures(figures)

@@ -77,9 +77,11 @@ def measure_breakdown(
 
 
 def _images(owners: Owners) -> np.ndarray:
-    """How many images there are of each one's patient."""
-    _, place, counts = np.unique(owners.patient, return_inverse=True, return_counts=True)
-    return counts[place.reshape(-1)]
+    """How many images there are of each one's patient, in however many rows."""
+    _, place = np.unique(owners.patient, return_inverse=True)
+    _, once = np.unique(owners.image, return_index=True)
+    counts: np.ndarray = np.bincount(place[once], minlength=place.max(initial=-1) + 1)
+    return counts[place]
 
 
 def split_breakdown(

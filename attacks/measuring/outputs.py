@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from attacks.measuring.metrics import Owners
+from anonymize.statistics import Measured, draw_patients
+from attacks.measuring.metrics import Owners, genuine_places
+from attacks.measuring.retrieval import retrieve
+from attacks.measuring.statistics import mean_of
 
 ROUNDING = 1e-4  # of the scores' deviation: another patient's rows differ by a thousand times that
 
@@ -25,3 +28,25 @@ def each_once(scores: np.ndarray, probes: Owners) -> tuple[np.ndarray, Owners]:
             rows.append(n)
     first = np.sort(np.concatenate(list(kept.values())))
     return scores[first], probes[first]
+
+
+def own_guesses(
+    scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: int
+) -> dict[str, Measured]:
+    """How often the best match of an image's output is another image of this very patient, of those
+    who have one; nothing where nobody has, or outputs are of one person.
+
+    Args:
+        scores: (P, G), a row for each image, whichever output stands for it.
+    """
+    row, column = genuine_places(probes, gallery)
+    rows = np.unique(row[probes.patient[row] == gallery.patient[column]])
+    if probes.contributors is None or not len(rows):
+        return {}
+    try:
+        ranks = retrieve(scores[rows], probes[rows], gallery)
+    except ValueError:  # nobody else is alike
+        return {}
+    codes = np.union1d(probes.patient, gallery.patient)
+    asked, weights = np.searchsorted(codes, ranks.patient), draw_patients(len(codes), **drawn)
+    return {"precision_at_1_own": mean_of(ranks.first_is_own, asked, weights)}

@@ -103,12 +103,14 @@ def meaning(results: Results, like: str = "") -> str:
 
 
 def matched_pairs(results: Results) -> str:
-    """How many pairs are matched; "" where none are."""
-    found = next((a.matched for *_, a in results.attacks() if a.matched is not None), None)
-    if found is None:
+    """How many pairs of the first method, which are real images, are matched; "" where none are."""
+    of = next(((m, a.matched) for m, _, a in results.attacks() if a.matched is not None), None)
+    if of is None:
         return ""
+    title, found = of
     genuine = "all" if found.genuine_pairs is None else f"{found.genuine_pairs:,}"
-    said = f"Matched: {counted(found.impostor_pairs, 'impostor pair')} and {genuine} genuine"
+    pairs = counted(found.impostor_pairs, "impostor pair")
+    said = f"Matched, of {title}: {pairs} and {genuine} genuine"
     if (independent := found.independent_comparisons) is None:
         return f"{said}."
     few = "; too few to tell anything" if independent < FEW else ""

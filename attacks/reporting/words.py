@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from anonymize.errors import counted
 from attacks.evaluation.policies.demands import FAIL, KEPT, UNKNOWN, Verdict
+from attacks.measuring.estimates import Figures
 from attacks.reporting import readings
 from attacks.results import REAL, Attack, Method, Results
 
@@ -132,10 +133,11 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
     found += _less_in_words(attack, reading)
     if attack.r_s is not None:
         like = attack.matched and attack.matched.r_s
-        few = "" if like is None else f", {like:.0%} if it looks among images that are alike alone"
+        few = "" if like is None else f"; {like:.0%} if it looks among images that are alike alone"
+        few += "" if attack.matched is None else _by_luck(attack.matched)
         found.append(
             f"Knowing real images of every patient, it names {attack.r_s:.0%} of the patients "
-            f"with several images by taking the most similar one{few}{_by_luck(attack)}."
+            f"with several images by taking the most similar one{_by_luck(attack)}{few}."
         )
     interval = auc.ci95
     if interval is not None and interval[0] <= COIN <= interval[1]:
@@ -148,8 +150,8 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
     return found
 
 
-def _by_luck(attack: Attack) -> str:
-    return "" if attack.r_s_coin is None else f"; a coin names {attack.r_s_coin:.0%}"
+def _by_luck(found: Figures) -> str:
+    return "" if found.r_s_coin is None else f" (a coin {found.r_s_coin:.0%})"
 
 
 def _less_in_words(attack: Attack, reading: str) -> list[str]:

@@ -62,6 +62,7 @@ def _measured(c: Certificate) -> list[str]:
     impostors = "people alike in what is known of them" if m.matched else "anybody else"
     linked, first = ("{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess))
     coin = "" if m.first_guess_coin is None else f"; a coin's: {m.first_guess_coin:g}"
+    among = " among images of people alike" if m.matched else ""
     away = "of patients whom some output names so: {:g} ({:g} to {:g}) of 1; by a coin: {:g}"
     given = [*(m.given_away or ()), m.given_away_coin]
     other = "" if m.size == c.size else f", and not of {c.size}"
@@ -73,7 +74,7 @@ def _measured(c: Certificate) -> list[str]:
         f"{counted(m.attackers, 'attacker')}, with 95 % intervals.",
         "",
         f"- AUC against {impostors}, where 0.5 is chance: {linked}.",
-        f"- First guesses at anybody who is in an output, right: {first} of 1{coin}.",
+        f"- First guesses{among} at anybody who is in an output, right: {first} of 1{coin}.",
         *([f"- Share {away.format(*given)}."] if m.given_away else []),
         "",
     ]

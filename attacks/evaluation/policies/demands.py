@@ -65,12 +65,13 @@ class Verdict:
 @dataclass(frozen=True)
 class Reading:
     """A figure: its value and its 95 % interval; ``beside``: said of it. ``lacking``: why it is not
-    the one that was asked for; "" where it is."""
+    the one that was asked for; "" where it is. ``patients``: it is of; None: of all."""
 
     value: float
     within: Interval
     beside: str = ""
     lacking: str = ""
+    patients: int | None = None
 
 
 def reading_of(estimate: Estimate | None) -> Reading | None:
@@ -93,13 +94,13 @@ def at_most(demand: str, found: Mapping[str, Reading | None], most: float, patie
     if worst.within[1] <= most:
         return Line(demand, KEPT, said)
     open_ones = [r for r in known.values() if r.within[1] > most]
-    said += f", of {counted(patients, 'patient')}"
+    said += f", of {counted(worst.patients or patients, 'patient')}"
     if lacking := next((r.lacking for r in open_ones if r.lacking), ""):
         needed = max(math.ceil(_without_exception(most)), ENOUGH)
         more = f"{lacking}, and no fewer than about {needed:,} patients certify it"
         return Line(demand, UNKNOWN, f"{said}; {more}", needed)
     above = [r for r in open_ones if r.value > most]
-    needed = max(_needed(r, most, patients) for r in above or open_ones)
+    needed = max(_needed(r, most, r.patients or patients) for r in above or open_ones)
     then = "show that it fails" if above else "certify it"
     more = f"if the figure holds, about {needed:,} patients {then}"
     return Line(demand, UNKNOWN, f"{said}; {more}", needed)

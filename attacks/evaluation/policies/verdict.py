@@ -20,7 +20,7 @@ from attacks.evaluation.policies.release_seen import ReleaseSeen
 from attacks.evaluation.policies.usefulness import useful
 from attacks.measuring.estimates import Estimate
 from attacks.measuring.tails import ENOUGH
-from attacks.measuring.world_records import World, WorldPoint
+from attacks.measuring.world_records import Stratum, World
 from attacks.results import Attack, Method, Results
 
 SAME = "same_image"
@@ -82,18 +82,15 @@ def _lines(
 def _population(demand: Population, attacks: Mapping[str, Attack], patients: int) -> Iterator[Line]:
     asked = f"linkage risk among {demand.people:,} people at most {demand.most:g}"
     found = {key: _linked(a, demand.people, patients) for key, a in attacks.items()}
-    measured = [a.world.patients for a in attacks.values() if a.world]
-    yield at_most(asked, found, demand.most, min(measured, default=patients))
+    yield at_most(asked, found, demand.most, patients)
     if demand.very_image:
         held = {k: _very_image(a.world, demand.people) for k, a in attacks.items()}
-        strata = [a.world.strata.get(SAME) for a in attacks.values() if a.world]
-        of = min((s.patients for s in strata if s), default=patients)
-        yield at_most(f"{asked}, by who holds the very image", held, demand.most, of)
+        yield at_most(f"{asked}, by who holds the very image", held, demand.most, patients)
 
 
 def _linked(attack: Attack, people: int, gallery: int) -> Reading | None:
     if attack.world is not None:
-        return _among(attack.world.points, people, attack.world.people)
+        return _among(attack.world, people, attack.world.people)
     lacking = "measured by an older version: evaluate again"
     return among_more(attack.estimate("r_s"), people, gallery, lacking)
 
@@ -113,10 +110,11 @@ def among_more(
 def _very_image(world: World | None, people: int) -> Reading | None:
     if world is None or SAME not in world.strata:
         return None
-    return _among(world.strata[SAME].points, people, world.people)
+    return _among(world.strata[SAME], people, world.people)
 
 
-def _among(points: Sequence[WorldPoint], people: int, measured: int) -> Reading | None:
+def _among(of: World | Stratum, people: int, measured: int) -> Reading | None:
+    points = of.points
     ends = {p.people: p.r_s.within or (0.0, 1.0) for p in points if p.r_s is not None}
     nearest = max((p for p in points if p.people <= people), key=lambda p: p.people, default=None)
     if nearest is None or nearest.r_s is None:
@@ -131,7 +129,8 @@ def _among(points: Sequence[WorldPoint], people: int, measured: int) -> Reading 
     if nearest.people < people and measured < ENOUGH:
         lacking = f"{measured:,} people are too few to fit a tail to, which takes {ENOUGH:,}"
         beside += f" among {nearest.people:,}"
-    return Reading(nearest.r_s.estimate.mean, (min(low, high), high), beside, lacking)
+    within = min(low, high), high
+    return Reading(nearest.r_s.estimate.mean, within, beside, lacking, of.patients)
 
 
 def _unfolded(method: Method, release: ReleaseSeen | None, least: float) -> Line:

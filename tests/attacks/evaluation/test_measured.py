@@ -91,3 +91,36 @@ def test_images_of_one_patient_stay_as_they_are(options, release):
     drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
     expected = measure_identification(equal, real, real, **drawn)["precision_at_1"]
     assert figures(options, equal, real, real)["precision_at_1"].patients == expected.patients
+
+
+def test_the_very_person_is_asked_for_by_all_whom_an_output_stands_for(options):
+    """Of each output one contributor's other image is the best match, so that one in five names the
+    very one, whichever of them the output is kept for; who has no other image is not asked."""
+    alone = 20
+    patient = np.r_[np.repeat(np.arange(100), 2), 100 + np.arange(alone)]
+    real = owners_of(patient, np.zeros_like(patient))
+    output = np.r_[np.arange(200) % OUTPUTS, np.arange(alone)]
+    image = np.full((OUTPUTS, EACH + 1), -1)
+    for one in range(OUTPUTS):
+        went_in = np.flatnonzero(output == one)
+        image[one, : len(went_in)] = went_in
+    made_of = image[output]
+    whose = np.where(made_of < 0, -1, patient[made_of])
+    shown = replace(real, contributors=Contributors(made_of, whose, np.full_like(made_of, -1)))
+    named = image[:, EACH - 1]  # and one of her images
+    scores = np.zeros((OUTPUTS, len(patient)))
+    scores[np.arange(OUTPUTS), named ^ 1] = 1
+    found = figures(options, scores[output], shown, real)
+    assert found["precision_at_1"].value == 1
+    assert found["precision_at_1_own"].value == pytest.approx(1 / EACH)
+
+
+def test_who_is_told_whose_outputs_are_has_no_coin(options, release):
+    _, shown, real, scores = release
+    owners = SimpleNamespace(owners=lambda scenario, part: (shown, real))
+    measurer = Measurer(options, None, "test")
+    given = {"test": scores}, "before-after", owners
+    found, told = measurer.figures(*given), measurer.figures(*given, together=True)
+    coins = {name for name in found if name.endswith("_coin")}
+    assert {"precision_at_1_coin", "r_s_coin"} <= coins
+    assert set(told) == set(found) - coins

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pictures import unsaved
 
 import anonymize
+from anonymize.auc import plain_auc
+from anonymize.data.pairs import Pairs
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError
 from anonymize.set_anonymizer import Radiographs
@@ -20,9 +22,11 @@ from attacks.attacker import unit_float
 from attacks.attackers.combination import Ensemble
 from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
+from attacks.evaluation.measured import Measurer
 from attacks.evaluation.set_figures import set_figures
 from attacks.knowledge.set_release import Released, Rows, contributors_of, released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
+from attacks.measuring.metrics import genuine_places, impostor_pairs
 from attacks.measuring.statistics import measure_identification
 from attacks.results import Results
 
@@ -238,6 +242,30 @@ def test_before_and_after_every_contributor_is_found(release):
     assert others["auc"].value == 0.5
 
 
+def test_every_patient_is_asked_for_by_an_output_that_stands_for_her(data, release, options):
+    """Also where it is kept, as one trial, for somebody else; and so are the listed pairs, but for
+    those of two patients who are in one output."""
+    probes, gallery = release.owners("released-real", "test")
+    scores = np.random.default_rng(0).random((len(probes), len(gallery)))
+    _, output = np.unique(probes.contributors.image, axis=0, return_inverse=True)
+    scores, measurer = scores[output], Measurer(options, data, "test")
+    first, second = np.indices(scores.shape).reshape(2, -1)
+    same = probes.patient[first] == gallery.patient[second]
+    known = np.flatnonzero(probes.image[first] != gallery.image[second])
+    measurer._pairs = Pairs(probes.image[first[known]], gallery.image[second[known]], same[known])
+    found = measurer.figures({"test": scores}, "released-real", release)
+    row, column = genuine_places(probes, gallery)
+    own = probes.patient[row] == gallery.patient[column]
+    assert found["world|all|patients"].value == len(np.unique(probes.patient[row[own]]))
+    assert found["world|all|probes"].value == len(np.unique(row[own]))
+    asked = [m.value for name, m in found.items() if name.startswith("pairs|images|")]
+    assert sum(asked) == own.sum()
+    told = same | impostor_pairs(probes, gallery).ravel()
+    listed = known[told[known]]
+    assert len(listed) < len(known)
+    assert found["auc_listed"].value == plain_auc(scores.ravel()[listed], same[listed])
+
+
 @pytest.fixture(scope="module")
 def evaluated(smaller, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sets")
@@ -265,10 +293,11 @@ def test_an_evaluation_measures_it_whole(evaluated):
     for method, people in ((mean, K), (mosaic, 4)):
         assert method.sets.contributors >= people
         assert method.sets.outputs == method.sets.shown
-        for attack in method.privacy.values():
-            assert 0 <= attack.precision_at_1_own <= attack.precision_at_1 <= 1
-            assert 0 < attack.precision_at_1_coin < 1
-            assert 0 < attack.r_s_coin < 1
+        for name, attack in method.privacy.items():
+            assert 0 <= attack.precision_at_1_own <= 1
+            assert 0 <= attack.precision_at_1 <= 1
+            for coin in (attack.precision_at_1_coin, attack.r_s_coin):
+                assert coin is None if name == "sets" else 0 < coin < 1
         assert Ensemble.name in method.privacy
         assert method.utility.retrained.auc.mean is not None
         assert method.image.displacement_px is None

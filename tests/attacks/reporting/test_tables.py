@@ -216,8 +216,9 @@ def test_what_impostors_are_matched_by_is_said_as_data():
 
 def test_how_many_pairs_are_matched_is_said_as_data():
     old = matched(made_up())  # of a time when genuine pairs were not
-    assert "Matched: 9 impostor pairs and all genuine." in explained(old)
-    said = "Matched: 9 impostor pairs and 1 genuine; {} of the impostor pairs share no patient"
+    assert "Matched, of real images: 9 impostor pairs and all genuine." in explained(old)
+    said = "Matched, of real images: 9 impostor pairs and 1 genuine; "
+    said += "{} of the impostor pairs share no patient"
     for independent, end in ((8, "."), (5, "; too few to tell anything.")):
         counts = {"genuine_pairs": 1, "independent_comparisons": independent}
         first = with_attacks(old.methods[0], partial(altered, matched=counts))
