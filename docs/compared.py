@@ -187,13 +187,6 @@ def sets_in_short() -> str:
     return text((header, rows), [meaning(results(SETS))])
 
 
-def lots(key: str = "sets_lots") -> str:
-    """The same of several lots of one method: who goes together is drawn anew."""
-    own = results(key)
-    rows = [_of_sets(title, method) for title, method in own.titled]
-    return text((OF_SETS, rows), [meaning(own), *floors(own)])
-
-
 def _of_sets(title: str, method: Method) -> list[str]:
     return [
         title,

@@ -60,7 +60,6 @@ def test_what_is_made_is_up_to_date():
     alone |= {"operating.md", "utility.md", "miniature.md", "control.md", "sets.md"}
     alone |= {
         "sets_in_short.md",
-        "table_of_lots.md",
         "verdicts.md",
         "verdict_example.md",
         "together.md",

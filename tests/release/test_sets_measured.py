@@ -92,8 +92,9 @@ def test_what_a_coin_guesses_stands_beside(case):
     assert checked(case.base / "out").exit_code == 0
 
 
-def test_patients_given_away_stand_beside_a_coins_or_not_at_all(case):
-    """Results without a coin's are of a program that counted too few of them."""
+def test_patients_given_away_stand_beside_their_own_coin_or_not_at_all(case):
+    """Results without any coin's are of a program that counted too few of them; who is told which
+    outputs stand for one patient has none."""
     results = copy.deepcopy(RESULTS)
     attacks = results["methods"][2]["privacy"]
     for n, attack_on_it in enumerate(attacks.values()):
@@ -105,12 +106,17 @@ def test_patients_given_away_stand_beside_a_coins_or_not_at_all(case):
     assert found.measured.given_away == [0.2, 0.05, 0.6]
     assert found.measured.given_away_coin == 0.043
     said = (case.base / "out/certificate.md").read_text()
-    assert "Share of patients whom some output names so: 0.2 (0.05 to 0.6) of 1; by a coin" in said
+    assert "Share of patients whom some output names so: 0.2 (0.05 to 0.6) of 1; a coin's" in said
     assert checked(case.base / "out").exit_code == 0
-    del attacks["weak"]["matched"]["estimates"]["r_s_coin"]
-    released(case, results, "other")
-    other = certificate.read((case.base / "other/certificate.json").read_bytes())
-    assert other.measured.given_away is None
+    first, second, *_ = attacks.values()
+    for n, (attack_on_it, given) in enumerate(((second, [0.2, 0.05, 0.6]), (first, None))):
+        del attack_on_it["matched"]["estimates"]["r_s_coin"]
+        released(case, results, f"other{n}")
+        folder = case.base / f"other{n}"
+        other = certificate.read((folder / "certificate.json").read_bytes())
+        assert (other.measured.given_away, other.measured.given_away_coin) == (given, None)
+        assert ("names so" in (folder / "certificate.md").read_text()) == bool(given)
+        assert checked(folder).exit_code == 0
 
 
 def test_of_several_lots_the_highest_counts(case):
@@ -163,7 +169,7 @@ def test_figures_of_anything_else_are_refused(case, results, model, words):
         {"note": 1},
         {"attackers": 0},
         {"first_guess_coin": 0.0338},
-        {"given_away": [0.2, 0.1, 0.3]},
+        {"given_away_coin": 0.1},
         {"given_away": [0.4, 0.1, 0.3], "given_away_coin": 0.1},
     ],
     ids=str,

@@ -50,7 +50,8 @@ class Measured(BaseModel):
     95 % interval, rounded; what a coin would reach where it is known.
 
     ``first_guess`` counts anybody who is in an output, ``given_away`` the patients whom some output
-    names; None: by a program that counted fewer."""
+    names; None: by a program that counted fewer. No coin's: of who is told which outputs stand for
+    one patient."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -76,8 +77,8 @@ class Measured(BaseModel):
                 raise ValueError("a figure beside its interval")
         coins = self.first_guess_coin or 0.0, self.given_away_coin or 0.0
         figures = (*self.auc, *self.first_guess, *beside, *coins)
-        if (self.given_away is None) != (self.given_away_coin is None):
-            raise ValueError("patients given away without a coin's, or the other way round")
+        if self.given_away is None and self.given_away_coin is not None:
+            raise ValueError("patients given away by a coin alone")
         if any(round(value, DIGITS) != value for value in figures):
             raise ValueError("more digits than a release writes")
         if not SOURCE.fullmatch(self.source):

@@ -33,8 +33,8 @@ def read(path: Path, model: Anonymizer) -> Measured:
         linked = max((figures["auc"] for figures in read), key=lambda auc: auc["mean"])
         of_guesses = [figures["estimates"] for figures in read]
         first, coin = _highest(of_guesses, "precision_at_1")
-        # Who says no coin's counted those alone for whom an output stands, which are too few.
-        named = all("r_s_coin" in estimates for estimates in of_guesses)
+        # Who says no coin's at all counted those for whom an output stands, which are too few.
+        named = any("r_s_coin" in estimates for estimates in of_guesses)
         away, away_coin = _highest(of_guesses, "r_s") if named else (None, None)
         return Measured(
             source=source["name"],

@@ -60,11 +60,15 @@ def _measured(c: Certificate) -> list[str]:
     if m is None:
         return []
     impostors = "people alike in what is known of them" if m.matched else "anybody else"
-    linked, first = ("{:g} ({:g} to {:g})".format(*figure) for figure in (m.auc, m.first_guess))
-    coin = "" if m.first_guess_coin is None else f"; a coin's: {m.first_guess_coin:g}"
+    linked, first, away = (
+        figure and "{:g} ({:g} to {:g})".format(*figure)
+        for figure in (m.auc, m.first_guess, m.given_away)
+    )
+    luck, named = (
+        "" if coin is None else f"; a coin's: {coin:g}"
+        for coin in (m.first_guess_coin, m.given_away_coin)
+    )
     among = " among images of people alike" if m.matched else ""
-    away = "of patients whom some output names so: {:g} ({:g} to {:g}) of 1; by a coin: {:g}"
-    given = [*(m.given_away or ()), m.given_away_coin]
     other = "" if m.size == c.size else f", and not of {c.size}"
     return [
         "## What attackers reached",
@@ -74,8 +78,8 @@ def _measured(c: Certificate) -> list[str]:
         f"{counted(m.attackers, 'attacker')}, with 95 % intervals.",
         "",
         f"- AUC against {impostors}, where 0.5 is chance: {linked}.",
-        f"- First guesses{among} at anybody who is in an output, right: {first} of 1{coin}.",
-        *([f"- Share {away.format(*given)}."] if m.given_away else []),
+        f"- First guesses{among} at anybody who is in an output, right: {first} of 1{luck}.",
+        *([f"- Share of patients whom some output names so: {away} of 1{named}."] if away else []),
         "",
     ]
 
