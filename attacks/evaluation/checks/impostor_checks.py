@@ -5,9 +5,9 @@ impostor is identified. Pairs that attackers learn from are of identified patien
 """
 
 from attacks.evaluation.checks.judging import in_short, judged
-from attacks.evaluation.floors import FINDINGS, TASK
+from attacks.evaluation.floors import FINDINGS, TASK, TASK_SETS
 from attacks.measuring.estimates import Estimate
-from attacks.results import REAL, Check, Results
+from attacks.results import REAL, SETS, Check, Results, name_of
 
 
 def impostors_are_matched(results: Results) -> Check | None:
@@ -69,12 +69,10 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
     """Findings link: who reads them alone has an AUC above chance without finding a patient; who
     reads more of an image than their names, as a classifier does, against matched impostors, too.
     """
-    known = [f for f in results.floors if f.name in (FINDINGS, TASK)]
-    floors = {f.auc.mean: f.name for f in known if f.auc}
-    alike = {f.matched.mean: f.name for f in known if f.matched}
-    if not floors:
+    alone = _highest(results, FINDINGS, TASK)
+    together = _highest(results, FINDINGS, TASK, TASK_SETS)
+    if not alone or not together:
         return None
-    highest, most = max(floors), max(alike, default=0.0)
     found = [
         (title, *method.strongest)
         for title, method in results.titled
@@ -83,11 +81,13 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
     low = [
         (f"{name} on {title}", attack)
         for title, name, attack in found
-        if attack.auc.mean <= highest
-        or (attack.matched is not None and attack.matched.auc.mean <= most)
+        for floors in [together if name_of(name) == SETS else alone]
+        if attack.auc.mean <= floors[0][0]
+        or (attack.matched is not None and attack.matched.auc.mean <= floors[1][0])
     ]
-    said = f"{highest:.3f} of the {floors[highest]} against all impostors"
-    said += f", {most:.3f} of the {alike[most]} against matched ones" if alike else ""
+    said = _floors_in_words(alone)
+    if together != alone and any(name_of(name) == SETS for _, name, _ in found):
+        said += f"; for `{SETS}` {_floors_in_words(together)}"
     check = judged(
         "figures exceed what findings alone give",
         found,
@@ -103,3 +103,21 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
     )
     told = all(attack.matched is not None for _, attack in low)
     return check and check.model_copy(update={"informative": told})
+
+
+Highest = tuple[tuple[float, str], tuple[float, str]]  # against all impostors, and matched ones
+
+
+def _highest(results: Results, *names: str) -> Highest | None:
+    """The highest of some floors in both readings, and which it is; None where none was measured,
+    of matched impostors 0."""
+    known = [f for f in results.floors if f.name in names]
+    every = [(f.auc.mean, f.name) for f in known if f.auc]
+    alike = [(f.matched.mean, f.name) for f in known if f.matched]
+    return (max(every), max(alike, default=(0.0, ""))) if every else None
+
+
+def _floors_in_words(floors: Highest) -> str:
+    (every, name), (alike, other) = floors
+    said = f"{every:.3f} of the {name} against all impostors"
+    return said + (f", {alike:.3f} of the {other} against matched ones" if other else "")

@@ -56,6 +56,16 @@ def test_who_stays_below_the_floor_of_matched_impostors_is_said_though_not_of_al
         assert said in found.message
 
 
+@pytest.mark.parametrize(("name", "passed"), [("sets", False), ("verification", True)])
+def test_who_knows_all_images_of_a_patient_is_held_against_a_floor_that_does_too(name, passed):
+    own = broken(privacy={name: matching(attack(0.7), 0.7)})
+    floors = {"findings": (0.52, 0.5), "task": (0.53, 0.51), "task, sets": (0.75, 0.65)}
+    found = impostor_checks.figures_exceed_the_findings(with_floors(own, **floors))
+    assert found.passed == passed
+    assert "0.530 of the task against all" in found.message
+    assert ("0.750 of the task, sets" in found.message) == (not passed)
+
+
 def test_who_links_within_the_release_only_by_luck_is_no_mismatch():
     wide = within(attack(0.66, half=0.12), 0.75)
     assert knowledge_checks.attackers_learnt_what_they_compare(attacked(verification=wide)).passed

@@ -139,6 +139,17 @@ def test_risk_among_people(policy, people, most, outcome):
     assert [line.outcome for line in verdict.lines] == [outcome] * 2
 
 
+def test_how_many_patients_a_figure_is_of_stands_beside_that_figure(policy):
+    high, low = (world_of((500, False, value, 0.05)) for value in (0.2, 0.1))
+    own = {
+        name: altered(matching(attack(0.6)), world=altered(world, patients=patients))
+        for name, world, patients in (("contrastive", high, 116), ("training-free", low, 82))
+    }
+    line = the_line(broken(privacy=own), policy(r_s={"people": 500, "most": 0.2}))
+    assert line.said.startswith("contrastive 0.2")
+    assert "of 116 patients" in line.said
+
+
 def test_an_extrapolation_is_called_one_and_both_models_are_named(policy):
     results = reaching(0.6, world=world_of(*FALLING))
     said = the_line(results, policy(r_s={"people": 10**6, "most": 0.04})).said
