@@ -206,9 +206,11 @@ def _of_sets(title: str, method: Method) -> list[str]:
 def guessed(method: Method, figure: str, which: str) -> str:
     """What first guesses of the best guesser come to, and a coin's where that is known."""
     best = best_guess(method, figure, matched=which == MATCHED)
-    coin = best and best[1].estimate(f"{figure}_coin")
-    said = most(method, figure, matched=which == MATCHED)
-    return said + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
+    if best is None:
+        return "–"
+    name, own, rate = best
+    coin = own.estimate(f"{figure}_coin")
+    return f"{name} {share(rate)}" + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
 
 
 def measured_sets() -> list[tuple[str, Method, Method | None]]:

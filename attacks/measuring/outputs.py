@@ -39,9 +39,11 @@ def own_guesses(
     Args:
         scores: (P, G), a row for each image, whichever output stands for it.
     """
+    if probes.contributors is None:
+        return {}
     row, column = genuine_places(probes, gallery)
     rows = np.unique(row[probes.patient[row] == gallery.patient[column]])
-    if probes.contributors is None or not len(rows):
+    if not len(rows):
         return {}
     try:
         ranks = retrieve(scores[rows], probes[rows], gallery)
