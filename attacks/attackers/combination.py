@@ -10,10 +10,11 @@ the pairs that it is chosen on flatters it beside attackers that are judged ther
 validation part a pair is scored by members whom the other half chose.
 
 Sets: a release that keeps patients together (a pseudonym, a folder) tells the adversary which
-images are of one person. The score of a probe is then the mean over all images of its patient,
-against all images of the gallery patient. An image is never compared with its own original. More
-pairs count for no more: times the root of their number, say, an attacker that reads one of four
-codes would exceed what four codes can tell, for who has many images has more genuine pairs.
+images are of one person, or to which outputs of several people that person contributed. The score
+of a probe is then the mean over all that shows its patient, against all images of the gallery
+patient. An image is never compared with its own original, nor with an output that it went into.
+More pairs count for no more: times the root of their number, say, an attacker that reads one of
+four codes would exceed what four codes can tell, for who has many images has more genuine pairs.
 """
 
 from collections import Counter
@@ -21,6 +22,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 
 import numpy as np
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from anonymize.errors import UsageError
@@ -31,6 +33,7 @@ from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, pai
 MAX_MEMBERS = 12  # members, with repetitions
 GAIN = 1e-4  # AUC that another member must bring
 HALVINGS = 4  # of the validation patients
+NONE_LEFT = 1e-9  # pairs that a sum of weights may leave by rounding
 # Whom `attacks check` combines: one that adapts, where the knowledge allows it, and another
 TESTED_WITH: Mapping[Knowledge, tuple[str, ...]] = {
     "ignorant": ("training-free", "pixels"),
@@ -142,41 +145,37 @@ def together(
 
 
 def over_sets(scores: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
-    """Scores (P, G) with the mean over all pairs of the probe's and the gallery image's patient.
+    """Scores (P, G) with the mean over all pairs of what shows the probe's patient and what shows
+    the gallery image's, every output once; an image of unknown identity stands alone.
 
     Pairs of one image never count, nor do, for a probe, those with its own original: the probe
-    would meet it by way of its patient's other images. An image of unknown identity stands alone.
+    would meet it by way of whatever else shows its patient.
     """
-    own = _groups(probes)
-    known = _groups(gallery)
-    same = same_image(probes, gallery)
-    usable = np.where(same, 0, scores).astype(np.float64)
-    counts = (~same).astype(np.float64)
-    # Over the gallery patients' images, then over the probe patients'.
-    sums, numbers = (_summed(_summed(m, known, 1), own, 0) for m in (usable, counts))
-    total, number = sums[own][:, known], numbers[own][:, known]
-    # A probe's own original, met by the other images of its set, is taken out again.
-    for row, column in zip(*np.nonzero(same), strict=True):
-        siblings = np.flatnonzero(own == own[row])
-        met, times = usable[siblings, column].sum(), counts[siblings, column].sum()
+    (own, shows, _), (known, knows, weight) = (_shown(owners) for owners in (probes, gallery))
+    usable = ~same_image(probes, gallery)
+    # Over what shows the probe's patient, then over what shows the gallery image's.
+    met = [shows @ values for values in (np.where(usable, scores, 0.0), usable.astype(float))]
+    total, number = ((knows @ values.T).T[own][:, known] for values in met)
+    for row, column in zip(*np.nonzero(probes.image[:, None] == gallery.image), strict=True):
         mates = known == known[column]
-        total[row, mates] -= met
-        number[row, mates] -= times
-    return np.where(number > 0, total / np.maximum(number, 1), scores).astype(np.float32)
+        total[row, mates] -= met[0][own[row], column] * weight[column]
+        number[row, mates] -= met[1][own[row], column] * weight[column]
+    there = number > NONE_LEFT
+    return np.where(there, total / np.where(there, number, 1), scores).astype(np.float32)
 
 
-def _groups(owners: Owners) -> np.ndarray:
-    """int64 (n,) 0 …: the patient of each image, or the image itself where he is unknown."""
-    code = np.where(owners.identified, owners.patient, -1 - np.arange(len(owners)))
-    return np.unique(code, return_inverse=True)[1]
-
-
-def _summed(values: np.ndarray, group: np.ndarray, axis: int) -> np.ndarray:
-    shape = list(values.shape)
-    shape[axis] = group.max() + 1
-    total = np.zeros(shape)
-    np.add.at(np.moveaxis(total, axis, 0), group, np.moveaxis(values, axis, 0))
-    return total
+def _shown(owners: Owners) -> tuple[np.ndarray, csr_array, np.ndarray]:
+    """The person (N,), 0 …, whom each image stands for, its own where he is unknown; the images
+    that show each person, (people, N); and how much each of these counts there, (N,): 1 over the
+    rows of its output."""
+    whose = np.where(owners.identified, owners.patient, -2 - np.arange(len(owners)))[:, None]
+    if owners.contributors is not None:
+        whose = np.hstack([whose, owners.contributors.patient])
+    weight = 1 / np.bincount(owners.output)[owners.output]
+    people, person = np.unique(whose, return_inverse=True)
+    place = np.unique(np.stack([person.ravel(), np.arange(whose.size) // whose.shape[1]]), axis=1)
+    shape = (len(people), len(owners))
+    return person.reshape(whose.shape)[:, 0], csr_array((weight[place[1]], place), shape), weight
 
 
 class Ensemble(Attacker):
@@ -197,10 +196,11 @@ class Ensemble(Attacker):
 
 
 class Sets(Ensemble):
-    """The ensemble, for who is told which released images are of one patient."""
+    """The ensemble, for who is told which released images show a patient."""
 
     name = "sets"
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return combined("the ensemble, over all images that a patient released", over_sets)
+        what = "the ensemble, over all released images that show a patient"
+        return combined(what, over_sets, of_patients=True)

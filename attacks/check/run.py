@@ -28,6 +28,7 @@ from attacks.knowledge.scenarios import asked_of
 from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release, View
 from attacks.measuring.metrics import Contributors, Owners, pair_auc
+from attacks.measuring.outputs import of_patients
 from attacks.measuring.statistics import measure_identification
 from attacks.registry import Chosen, choose
 from attacks.training.learning import Learning
@@ -39,7 +40,6 @@ TRAININGS = 3  # of a learner where it must link: one may be 0.02 above or below
 KEPT = 4 * TRAININGS  # learners of real images, and of the kinds of release asked for last
 DEALT = 100  # times that names are dealt out at random
 CERTAIN = 3.29  # deviations: 99.9 % of a normal distribution; many tests, few false alarms
-Combine = Callable[[np.ndarray, Owners, Owners], np.ndarray]
 Status = Literal["passed", "failed", "not applicable"]
 T = TypeVar("T")
 
@@ -115,11 +115,12 @@ class Examination:
             again = TRAININGS if attacker.level.trained and case.aim != "chance" else 1
             taught = (self._taught(attacker, case, n) for n in range(again))
             return *_auc([linked(made, *compared) for made in taught], probes, gallery), 0.5
-        alone, combine = self._together(attacker, case), attacker.level.combine
-        auc, interval = _auc([combine(alone, probes, gallery)], probes, gallery)
+        alone, level = self._together(attacker, case), attacker.level
+        scores, *whose = combined(level, alone, probes, gallery)
+        auc, interval = _auc([scores], *whose)
         if case.aim != "chance":
             return auc, interval, 0.5
-        drawn = names_dealt_out(alone, combine, probes, gallery, seed=self.options.seed)
+        drawn = names_dealt_out(alone, level, probes, gallery, seed=self.options.seed)
         return auc, _around(auc, drawn), float(np.mean(drawn))
 
     def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
@@ -208,8 +209,17 @@ def _around(auc: float, draws: np.ndarray) -> Interval:
     return max(auc - away, 0.0), min(auc + away, 1.0)
 
 
+def combined(
+    level: Level, scores: np.ndarray, probes: Owners, gallery: Owners
+) -> tuple[np.ndarray, Owners, Owners]:
+    """What an attacker makes of the scores (P, G) of several, and whose they are then."""
+    assert level.combine is not None
+    made = level.combine(scores, probes, gallery), probes, gallery
+    return of_patients(*made) if level.of_patients else made
+
+
 def names_dealt_out(
-    scores: np.ndarray, combine: Combine, probes: Owners, gallery: Owners, *, seed: int
+    scores: np.ndarray, level: Level, probes: Owners, gallery: Owners, *, seed: int
 ) -> np.ndarray:
     """(DEALT,) AUCs of the same scores (P, G) with the patients' names dealt out at random, those
     of whoever went into an image, too.
@@ -223,7 +233,7 @@ def names_dealt_out(
     for _ in range(DEALT):
         dealt = rng.permutation(whose)
         asked, known = (_renamed(owners, images, dealt) for owners in (probes, gallery))
-        found.append(pair_auc(combine(scores, asked, known), asked, known))
+        found.append(pair_auc(*combined(level, scores, asked, known)))
     return np.array(found)
 
 

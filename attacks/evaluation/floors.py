@@ -6,7 +6,7 @@ can hardly link less. Where the very originals are asked for ("before-after"), t
 floors *findings* and *coin*: all else is of other images of a patient.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from anonymize.whitening import scatter, whitening
 from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import READ, SoftBiometrics
+from attacks.evaluation.coins import GUESSES, random_aucs, random_guesses
 from attacks.evaluation.plan import READER, Plan
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.facts import FACTS, in_words, not_said
@@ -30,7 +31,6 @@ from attacks.knowledge.scenarios import owners_in
 from attacks.measuring.estimates import Estimate, Figures, Floor, Matched
 from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners, genuine_places, pair_auc
-from attacks.measuring.retrieval import retrieve
 from attacks.measuring.similarity import similarity
 from attacks.measuring.statistics import estimate_identification, measure_identification
 from attacks.results import REAL, SETS, Attack, Method
@@ -38,9 +38,6 @@ from attacks.results import REAL, SETS, Attack, Method
 FINDINGS, TASK, TASK_SETS = "findings", "task", "task, sets"
 COIN, COIN_SETS = "coin", "coin, sets"
 BIOMETRICS, METADATA = SoftBiometrics.name, Metadata.name
-GUESSES = ("precision_at_1", "r_s")
-DRAWS = 100  # of a coin
-SCORES = 10**8  # drawn for a coin, at most, but for ten draws
 SHRINKAGE = 0.01  # of a covariance within patients
 TIED = 1e-9  # of the span of scores: less than two float32 of one matrix differ by
 MESSAGES = {
@@ -129,7 +126,7 @@ class Floors:
 
     def _figures(self, scores: np.ndarray) -> tuple[Figures, Matched | None]:
         o, (asked, known) = self.plan.options, self.asked
-        options = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
+        options: dict[str, Any] = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
         found = measure_identification(scores, asked, known, **options)
         found |= measure_matched(scores, asked, known, **options)
         every, alike = split_matched(estimate_identification([found]))
@@ -230,34 +227,6 @@ def task_scores(
             described["whitened"] = outputs @ whitening(within, SHRINKAGE)
     best = max(described.values(), key=lambda d: _linked_by(d[choose], owners[choose]))
     return _alike(best[rest])
-
-
-def random_aucs(asked: tuple[Owners, Owners], seed: int, *, sets: bool = False) -> list[float]:
-    """Pair AUCs of random scores (P, G) of probes and gallery, each drawn anew; ``sets``: averaged
-    over patients."""
-    found = []
-    for scores in _random_scores(*asked, seed):
-        scores = over_sets(scores, *asked) if sets else scores
-        found.append(pair_auc(scores, *asked))
-    return found
-
-
-def random_guesses(asked: tuple[Owners, Owners], seed: int) -> dict[str, list[float]]:
-    """How often random scores find another image of the patient first, and of how many patients
-    they do for some image (:data:`GUESSES`), each drawn anew."""
-    found: dict[str, list[float]] = {figure: [] for figure in GUESSES}
-    for scores in _random_scores(*asked, seed):
-        guessed = retrieve(scores, *asked)
-        _, given_away = guessed.vulnerable()
-        for figure, hits in zip(GUESSES, (guessed.within(1), given_away), strict=True):
-            found[figure].append(float(np.mean(hits)))
-    return found
-
-
-def _random_scores(probes: Owners, gallery: Owners, seed: int) -> Iterator[np.ndarray]:
-    rng, shape = np.random.default_rng(seed), (len(probes), len(gallery))
-    for _ in range(max(10, min(DRAWS, SCORES // (shape[0] * shape[1])))):
-        yield rng.random(shape, np.float32)
 
 
 def _spread(aucs: list[float]) -> Estimate:

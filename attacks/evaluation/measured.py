@@ -10,10 +10,13 @@ import numpy as np
 from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs
 from anonymize.options import TrainOptions
+from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
+from attacks.evaluation.coins import luck_of_sets
 from attacks.evaluation.scored import WITHIN, Scores
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.trial import Release
+from attacks.measuring import outputs
 from attacks.measuring.breakdown import measure_breakdown
 from attacks.measuring.judged import judged_on
 from attacks.measuring.matching import PREFIX as MATCHED
@@ -23,7 +26,7 @@ from attacks.measuring.outputs import each_once, own_guesses
 from attacks.measuring.statistics import measure_identification
 from attacks.measuring.world import measure_world
 
-LISTED, VALIDATION, COIN = "auc_listed", "auc_validation", "_coin"
+LISTED, VALIDATION = "auc_listed", "auc_validation"
 Figures = dict[str, Measured]
 
 
@@ -36,30 +39,36 @@ class Measurer:
     part: str
 
     def figures(
-        self, made: Scores, scenario: Scenario, release: Release, *, together: bool = False
+        self, made: Scores, scenario: Scenario, release: Release, *, of_patients: bool = False
     ) -> Figures:
-        """Of one run; ``together``: it is told which outputs are of one patient, so that the rows
-        of a patient are one guess, and no coin's luck is told. Raises DataError: its part has no
-        genuine or no impostor pairs."""
-        probes, gallery = release.owners(scenario, self.part)
-        every = made[self.part]
+        """Of one run, as `Level.of_patients` has it. Raises DataError: its part has no genuine or
+        no impostor pairs."""
+
+        def asked(part: str) -> tuple[np.ndarray, Owners, Owners]:
+            given = made[part], *release.owners(scenario, part)
+            return outputs.of_patients(*given) if of_patients else given
+
+        every, probes, gallery = asked(self.part)
         scores, once = each_once(every, probes)
+        drawn = self._drawn | {"patients": release.everybody(scenario, self.part)}
         with judged_on(f"part {self.part}"):
-            found = measure_identification(scores, once, gallery, **self._drawn)
-        found |= measure_matched(scores, once, gallery, **self._drawn)
+            found = measure_identification(scores, once, gallery, **drawn)
+        found |= measure_matched(scores, once, gallery, **drawn)
+        alike = MATCHED + "auc" in found
+        if of_patients:
+            luck = self._luck(release.owners(scenario, self.part))
+            found |= {name: one for name, one in luck.items() if alike or MATCHED not in name}
         # What is asked of the image that an output stands for has a row for each.
-        alike = probes.matching, gallery.matching
-        for prefix, sides in (("", (probes, gallery)), (MATCHED, alike)):
-            own = own_guesses(every, *sides, **self._drawn)
+        matching = probes.matching, gallery.matching
+        for prefix, sides in (("", (probes, gallery)), (MATCHED, matching)):
+            own = own_guesses(every, *sides, **drawn)
             found |= {prefix + name: guesses for name, guesses in own.items()}
-        if together:
-            found = {name: own for name, own in found.items() if not name.endswith(COIN)}
         if scenario == "before-after":
             return found
         given = every, (probes, gallery), self.data.table
         found |= self._breakdown(*given)
-        if MATCHED + "auc" in found:
-            rates = self._breakdown(every, alike, self.data.table)
+        if alike:
+            rates = self._breakdown(every, matching, self.data.table)
             found |= {MATCHED + name: rate for name, rate in rates.items()}
         found |= measure_world(*given, same_image=scenario == "released-real", **self._drawn)
         found |= self._listed(every, probes, gallery)
@@ -70,14 +79,19 @@ class Measurer:
                 both, known = each_once(rows.T, known)
                 found[WITHIN] = measure_identification(both.T, shown, known, **self._drawn)["auc"]
         if "validation" in made:
-            shown, known = release.owners(scenario, "validation")
-            judged = each_once(made["validation"], shown)
-            found |= _on_validation(*judged, known, matched=MATCHED + "auc" in found)
+            rows, shown, known = asked("validation")
+            found |= _on_validation(*each_once(rows, shown), known, matched=alike)
         return found
 
     @property
     def _drawn(self) -> dict[str, Any]:
         return {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+
+    def _luck(self, asked: tuple[Owners, Owners]) -> Figures:
+        """Beside an attacker that takes together all that shows a patient."""
+        o = self.options
+        seed, rate = derive_seed(o.seed, "luck"), o.evaluation.false_match_rate
+        return luck_of_sets(asked, seed, false_match_rate=rate)
 
     def _breakdown(self, *given: Any) -> Figures:
         rate = self.options.evaluation.false_match_rate

@@ -26,7 +26,7 @@ from attacks.measuring.matching import split_matched
 from attacks.measuring.statistics import estimate_identification
 from attacks.measuring.world_records import split_world
 from attacks.registry import Chosen
-from attacks.results import SETS, Attack
+from attacks.results import Attack
 
 LARGE = 1 << 24  # scores of a run: more are kept for combinations alone
 CHECKPOINT = "attack.safetensors"
@@ -153,7 +153,7 @@ class AttackRunner:
                     made,
                     self.scorer.scenario(chosen),
                     target.release,
-                    together=chosen.name == SETS,
+                    of_patients=chosen.level.of_patients,
                 )
                 if repeat == 0:
                     self._keep_pairs(chosen, made, target)

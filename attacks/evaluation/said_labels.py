@@ -1,5 +1,7 @@
 """Whom the labels of a release tell, that a method says of its outputs."""
 
+from typing import Any
+
 import numpy as np
 
 from anonymize.statistics import Measured
@@ -11,7 +13,7 @@ from attacks.measuring.statistics import measure_identification
 
 
 def labels_linked(
-    labels: np.ndarray, logits: np.ndarray, probes: Owners, gallery: Owners, **drawn: int
+    labels: np.ndarray, logits: np.ndarray, probes: Owners, gallery: Owners, **drawn: Any
 ) -> Measured:
     """Pair AUC of :func:`labels_alike`: against matched impostors, where there are any.
 

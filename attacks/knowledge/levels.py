@@ -45,6 +45,7 @@ class Level:
     Attributes:
         build: makes it; None: it combines the scores of the attackers beside it.
         combine: what then becomes of the ensemble's scores (P, G).
+        of_patients: these are then of all that shows a patient (`outputs.of_patients`).
         scenario: in words, what it learnt from and what it compares; for a report.
         learns: from what kind of images. Of real images it learns once, and attacks every method;
             of released ones it learns for each method anew.
@@ -65,6 +66,7 @@ class Level:
     build: Callable[[Setting], Attacker] | None
     scenario: Callable[[TrainOptions], str]
     combine: Callable[[np.ndarray, Owners, Owners], np.ndarray] | None = None
+    of_patients: bool = False
     learns: Literal["nothing", "real", "released"] = "nothing"
     once: bool = False
     epochs: Callable[[TrainOptions], int] = verifier_epochs
@@ -158,9 +160,14 @@ def learner(
     )
 
 
-def combined(what: str, combine: Callable[[np.ndarray, Owners, Owners], np.ndarray]) -> Ladder:
+def combined(
+    what: str,
+    combine: Callable[[np.ndarray, Owners, Owners], np.ndarray],
+    *,
+    of_patients: bool = False,
+) -> Ladder:
     """The ladder of an attacker made of those that know as much as it, or less."""
-    level = Level(None, lambda o: what, combine, learns="released", epochs=lambda o: 0)
+    level = Level(None, lambda o: what, combine, of_patients, "released", epochs=lambda o: 0)
     return {"informed": level, "ignorant": level, "lazy": level, "white-box": level}
 
 

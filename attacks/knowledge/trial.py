@@ -24,7 +24,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import each, mean_release, undone_images
 from attacks.knowledge.levels import Level, Setting
-from attacks.knowledge.scenarios import Scenario, probes_and_gallery
+from attacks.knowledge.scenarios import Scenario, owners_in, probes_and_gallery
 from attacks.knowledge.set_release import Released, standing_for
 from attacks.measuring.covariates import covariates_of
 from attacks.measuring.metrics import Contributors, Owners
@@ -161,6 +161,11 @@ class Release:
         """Whose the probes and the gallery are; the same for every knowledge."""
         probes, gallery = self.plain.compared(scenario, part)
         return probes.owners, gallery.owners
+
+    def everybody(self, scenario: Scenario, part: str) -> np.ndarray:
+        """Codes of the patients of a part, ascending, those of withheld images, too."""
+        every = self.real(part).owners
+        return np.unique(owners_in(scenario, every, every)[0].patient)
 
     def seen_with(self, knowledge: Knowledge) -> View:
         """What an attacker of some knowledge sees of it."""

@@ -7,6 +7,7 @@ of thousands is thus centred on itself, a single image on the reference.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,7 +86,7 @@ class Matcher:
         return np.take_along_axis(scores, columns, axis=1), columns
 
     def measure(
-        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: int
+        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: Any
     ) -> dict[str, Measured]:
         """The figures of `statistics.measure_identification`, ``drawn`` as there. Raises
         ValueError: no genuine or no impostor pairs."""
@@ -137,7 +138,7 @@ class VectorMatcher(Matcher):
         return scores, columns
 
     def measure(
-        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: int
+        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: Any
     ) -> dict[str, Measured]:
         if of_several(*owners):  # of which the streamed figures know nothing
             return super().measure(probes, gallery, owners, **drawn)

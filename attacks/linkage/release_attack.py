@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -127,7 +128,8 @@ class _Trial:
 
     def _reading(self, matcher: Matcher, owners: tuple[Owners, Owners]) -> Reading | None:
         probes, gallery = pictures(self.subject.released), pictures(self.subject.real)
-        drawn = {"resamplings": self.options.evaluation.resamplings, "seed": self.options.seed}
+        evaluation, seed = self.options.evaluation, self.options.seed
+        drawn: dict[str, Any] = {"resamplings": evaluation.resamplings, "seed": seed}
         few = len(probes) * len(gallery) <= MAX_SCORES
         scores = None
         if few and (foreign := self.subject.foreign) is not None:

@@ -7,7 +7,7 @@ of such patients have a threshold of their own. Packhäuser et al. 2022 give suc
 difference, new abnormality and view.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from attacks.measuring.pair_facts import groups_by_images, pair_groups
 from attacks.measuring.statistics import mean_of
 
 FEW_PAIRS, FEW_PATIENTS = 20, 5  # fewer than these have counts but no rate
-RATE, PAIRS, PATIENTS = "true_match_rate", "pairs", "patients"
+RATE, PAIRS, PATIENTS, COIN = "true_match_rate", "pairs", "patients", "coin"
 
 
 def measure_breakdown(
@@ -57,15 +57,8 @@ def measure_breakdown(
         (f"{fact}|{group}", members, above[members])
         for fact, group, members in pair_groups(table, probes.image[row], gallery.image[column])
     ]
-    every = np.ones(len(gallery), bool)
-    like = dict(groups_by_images(_images(gallery)))
-    for group, some in groups_by_images(_images(probes)):
-        members, known = some[row], like.get(group, every)
-        if not members.any():
-            continue
-        pairs = scores[row[members], column[members]]
-        ahead = shares_ahead(pairs, scores[np.ix_(some, known)], probes[some], gallery[known])
-        groups.append((f"images|{group}", members, ahead <= false_match_rate))
+    by_images = linked_by_images(scores, probes, gallery, (row, column), false_match_rate)
+    groups += [(f"images|{name}", members, linked) for name, members, linked in by_images]
     for name, members, linked in groups:
         who = whose[members]
         count, patients = len(who), len(np.unique(who))
@@ -74,6 +67,27 @@ def measure_breakdown(
         found[f"{PAIRS}|{name}"] = Measured(count, np.zeros(0))
         found[f"{PATIENTS}|{name}"] = Measured(patients, np.zeros(0))
     return found
+
+
+def linked_by_images(
+    scores: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
+    pairs: tuple[np.ndarray, np.ndarray],
+    false_match_rate: float,
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """By how many images of the patient there are, a group's name, which of the ``pairs`` (rows and
+    columns of scores) are in it, and which of those pass a threshold of its own."""
+    row, column = pairs
+    every = np.ones(len(gallery), bool)
+    like = dict(groups_by_images(_images(gallery)))
+    for group, some in groups_by_images(_images(probes)):
+        members, known = some[row], like.get(group, every)
+        if not members.any():
+            continue
+        own = scores[row[members], column[members]]
+        ahead = shares_ahead(own, scores[np.ix_(some, known)], probes[some], gallery[known])
+        yield group, members, ahead <= false_match_rate
 
 
 def _images(owners: Owners) -> np.ndarray:
@@ -89,7 +103,7 @@ def split_breakdown(
 ) -> tuple[dict[str, Estimate], Breakdown | None]:
     """Estimates without those of :func:`measure_breakdown`, and these as a part of results.json;
     None where they were not measured."""
-    own = {RATE, PAIRS, PATIENTS}
+    own = {RATE, PAIRS, PATIENTS, COIN}
     others = {n: e for n, e in estimates.items() if n.partition("|")[0] not in own}
     if RATE not in estimates:
         return others, None
@@ -105,6 +119,7 @@ def split_breakdown(
                 pairs=round(estimate.mean),
                 patients=round(estimates[f"{PATIENTS}|{place}"].mean),
                 rate=estimates.get(f"{RATE}|{place}"),
+                coin=coin.mean if (coin := estimates.get(f"{COIN}|{place}")) else None,
             )
         )
     return others, Breakdown(false_match_rate=false_match_rate, rate=estimates[RATE], facts=facts)

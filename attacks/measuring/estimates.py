@@ -77,6 +77,10 @@ class GroupRate(Record):
     pairs: int
     patients: int
     rate: Estimate | None = Field(None, description="null: too few pairs or patients")
+    coin: Figure = Field(
+        None,
+        description="rate of random scores, expected, where scores are of all that shows a patient",
+    )
 
 
 class Breakdown(Record):
@@ -103,14 +107,14 @@ class Figures(Record):
         "counts any contributor",
     )
     precision_at_1_coin: Figure = Field(
-        None, description="of releases of sets: precision_at_1 of random guesses, expected"
+        None,
+        description="precision_at_1 of random guesses, expected, where these are no single images: "
+        "of releases of sets, and of who takes together all that shows a patient",
     )
     map_at_r: Figure = None
     r_precision: Figure = None
     r_s: Figure = Field(None, description="of patients with several images")
-    r_s_coin: Figure = Field(
-        None, description="of releases of sets: r_s of random guesses, one an output, expected"
-    )
+    r_s_coin: Figure = Field(None, description="r_s of random guesses, expected, of the same")
     r_s_all: Figure = Field(None, description="of all patients in the gallery")
     equal_error_rate: Figure = None
     top_5: Figure = None

@@ -6,6 +6,7 @@ impostors are matched this tells nothing: an attacker that only reads findings h
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ PAIRS = ("genuine_pairs", "impostor_pairs")
 
 
 def measure_matched(
-    scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: int
+    scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: Any
 ) -> dict[str, Measured]:
     """`statistics.measure_identification` of matched pairs, each name behind ``PREFIX``; nothing
     where no probe has both a genuine image and an impostor that are matched.

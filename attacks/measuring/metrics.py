@@ -125,6 +125,13 @@ class Owners:
         return Owners(*own, known, self.matched, made_of)
 
     @property
+    def output(self) -> np.ndarray:
+        """int64 (N,), 0 …: the same for all rows of one output of several people."""
+        if self.contributors is None:
+            return np.arange(len(self))
+        return np.unique(self.contributors.image, axis=0, return_inverse=True)[1].ravel()
+
+    @property
     def matching(self) -> Owners:
         """The same, whose pairs are matched."""
         return replace(self, matched=True)
@@ -135,7 +142,7 @@ def genuine_pairs(probes: Owners, gallery: Owners) -> np.ndarray:
     found = probes.patient[:, None] == gallery.patient
     found &= probes.identified[:, None] & gallery.identified
     if of_several(probes, gallery):
-        found |= _shared(*(_known_people(owners) for owners in (probes, gallery)))
+        found |= _shared(*(known_people(owners) for owners in (probes, gallery)))
     return _counted(found, probes, gallery)
 
 
@@ -158,8 +165,8 @@ def _people(owners: Owners) -> np.ndarray:
     return own if more is None else np.hstack([own, more.patient, more.unknown])
 
 
-def _known_people(owners: Owners) -> np.ndarray:
-    """The same of those who are identified; −1 for the others."""
+def known_people(owners: Owners) -> np.ndarray:
+    """int64 (N, 1 + C): codes of the identified patients of each image; −1 for the others."""
     own, more = np.where(owners.identified, owners.patient, -1)[:, None], owners.contributors
     return own if more is None else np.hstack([own, more.patient])
 

@@ -1,5 +1,7 @@
 """Outputs of several people as the trials that they are."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from anonymize.statistics import Measured, draw_patients
@@ -30,14 +32,34 @@ def each_once(scores: np.ndarray, probes: Owners) -> tuple[np.ndarray, Owners]:
     return scores[first], probes[first]
 
 
+def of_patients(
+    scores: np.ndarray, probes: Owners, gallery: Owners
+) -> tuple[np.ndarray, Owners, Owners]:
+    """A score matrix (P, G) in which all that shows a patient was taken together, and the owners:
+    once for each image of the patient, who alone is asked for, whoever else is shown."""
+    (asked, own), (known, others) = (_alone(owners) for owners in (probes, gallery))
+    return scores[np.ix_(asked, known)], own, others
+
+
+def _alone(owners: Owners) -> tuple[np.ndarray, Owners]:
+    first = np.sort(np.unique(owners.image, return_index=True)[1])
+    return first, replace(owners[first], contributors=None)
+
+
 def own_guesses(
-    scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: int
+    scores: np.ndarray,
+    probes: Owners,
+    gallery: Owners,
+    *,
+    patients: np.ndarray,
+    **drawn: int,
 ) -> dict[str, Measured]:
     """How often the best match of an image's output is another image of this very patient, of those
     who have one; nothing where nobody has, or outputs are of one person.
 
     Args:
         scores: (P, G), a row for each image, whichever output stands for it.
+        patients: as `statistics.measure_identification` has it.
     """
     if probes.contributors is None:
         return {}
@@ -49,6 +71,6 @@ def own_guesses(
         ranks = retrieve(scores[rows], probes[rows], gallery)
     except ValueError:  # nobody else is alike
         return {}
-    codes = np.union1d(probes.patient, gallery.patient)
-    asked, weights = np.searchsorted(codes, ranks.patient), draw_patients(len(codes), **drawn)
+    asked = np.searchsorted(patients, ranks.patient)
+    weights = draw_patients(len(patients), **drawn)
     return {"precision_at_1_own": mean_of(ranks.first_is_own, asked, weights)}

@@ -10,6 +10,7 @@ from attacks.measuring.metrics import (
     check_scores,
     genuine_pairs,
     impostor_pairs,
+    known_people,
     of_several,
 )
 
@@ -25,7 +26,8 @@ class Retrieval:
     Attributes:
         patient: (Q,) patient code of each counted probe.
         ranks: Q ascending int64 arrays of length R, 1 = most alike.
-        first: (Q,) patient code of the genuine image that ranks first; None: the probe's own.
+        first: Q arrays, codes of the probe's people whom the genuine image that ranks first shows;
+            None: its own patient's.
         shown: patient codes of all genuine images, ascending; None: those of the probes.
         several: probes were made of several people's images, any of whom is genuine.
         coin: (Q,) share of genuine images in the ranking: how often a random guess is right.
@@ -34,7 +36,7 @@ class Retrieval:
 
     patient: np.ndarray
     ranks: tuple[np.ndarray, ...]
-    first: np.ndarray | None = None
+    first: tuple[np.ndarray, ...] | None = None
     shown: np.ndarray | None = None
     several: bool = False
     coin: np.ndarray | None = None
@@ -47,7 +49,10 @@ class Retrieval:
     @property
     def first_is_own(self) -> np.ndarray:
         """bool (Q,): the nearest neighbour is an image of the probe's own patient."""
-        return self.within(1) & (self.first is None or self.first == self.patient)
+        if self.first is None:
+            return self.within(1)
+        own = [p in first for p, first in zip(self.patient, self.first, strict=True)]
+        return self.within(1) & own
 
     def r_precisions(self) -> np.ndarray:
         """(Q,) genuine share of the first R (Manning et al. 2008, section 8.4)."""
@@ -65,9 +70,10 @@ class Retrieval:
 
         The mean is R_s, the linkage risk of a patient known to be in the gallery.
         """
-        named = self.patient if self.first is None else self.first
+        named = self.patient[:, None] if self.first is None else self.first
         code = np.unique(self.patient) if self.shown is None else self.shown
-        return code, np.isin(code, named[self.within(1)])
+        right = [named[n] for n in np.flatnonzero(self.within(1))]
+        return code, np.isin(code, np.concatenate([np.zeros(0, np.int64), *right]))
 
 
 def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
@@ -91,13 +97,24 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
         ranks.append(np.sort(ranks_of))
         coin.append(len(genuine) / len(ranked))
         patients.append(probes.patient[i])
-        first.append(gallery.patient[genuine[np.argmin(ranks_of)]])
-        whose, images = np.unique(gallery.patient[genuine], return_counts=True)
+        image, person = _named(probes[i : i + 1], gallery, genuine)
+        first.append(person[image == np.argmin(ranks_of)])
+        whose, images = np.unique(person, return_counts=True)
         missed.update(dict(zip(whose.tolist(), np.log1p(-images / len(ranked)), strict=True)))
     if not ranks:
         raise ValueError("no identified probe has another image of its patient in the gallery")
-    probed, named = (np.array(codes, np.int64) for codes in (patients, first))
+    probed = np.array(patients, np.int64)
     shown = np.array(sorted(missed), np.int64)
     chances = -np.expm1([missed[code] for code in shown.tolist()])
     several = of_several(probes, gallery)
-    return Retrieval(probed, tuple(ranks), named, shown, several, np.array(coin), chances)
+    return Retrieval(probed, tuple(ranks), tuple(first), shown, several, np.array(coin), chances)
+
+
+def _named(probe: Owners, gallery: Owners, genuine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places (n,) among the ``genuine`` images of a probe, and codes of whom both show."""
+    if gallery.contributors is None:
+        return np.arange(len(genuine)), gallery.patient[genuine]
+    shows, asked = known_people(gallery[genuine]), known_people(probe)
+    place, column = np.nonzero(np.isin(shows, asked[asked >= 0]))
+    place, person = np.unique(np.stack([place, shows[place, column]]), axis=1)
+    return place, person

@@ -117,11 +117,19 @@ def measure_identification(
     *,
     resamplings: int = RESAMPLINGS,
     seed: int = 0,
+    patients: np.ndarray | None = None,
 ) -> dict[str, Measured]:
-    """Every figure of a score matrix (P, G) by name; `results.TITLES` lists the names. Raises
-    ValueError: wrong shape, NaN, or no genuine or impostor pairs."""
+    """Every figure of a score matrix (P, G) by name; `results.TITLES` lists the names.
+
+    Args:
+        patients: codes of all who are drawn, ascending, so that who withholds some is measured with
+            the draws of who does not; None: those of the images.
+
+    Raises:
+        ValueError: wrong shape, NaN, or no genuine or impostor pairs.
+    """
     check_scores(scores, probes, gallery)
-    codes = np.union1d(probes.patient, gallery.patient)
+    codes = np.union1d(probes.patient, gallery.patient) if patients is None else patients
     weights = draw_patients(len(codes), resamplings=resamplings, seed=seed)
     pairs = DrawnPairs(scores, probes, gallery, codes)
     found = pairs.figures(weights)
@@ -168,7 +176,6 @@ def retrieval_figures(
         "r_precision": mean_of(retrieval.r_precisions(), asked, weights),
     }
     if retrieval.several:
-        found["precision_at_1_own"] = mean_of(retrieval.first_is_own, asked, weights)
         assert retrieval.coin is not None
         found["precision_at_1_coin"] = mean_of(retrieval.coin, asked, weights)
         assert retrieval.coin_shows is not None

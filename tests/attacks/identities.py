@@ -12,7 +12,7 @@ from anonymize.model_file import save_model
 from anonymize.networks.build import build_verifier
 from anonymize.options import VerifierOptions
 from attacks.attacker import Auxiliary, ImageSet
-from attacks.measuring.metrics import Covariates, Owners, pair_auc
+from attacks.measuring.metrics import Contributors, Covariates, Owners, pair_auc
 
 SIDE = 32
 SMALL = VerifierOptions(architecture="compact", width=4, features=8)
@@ -33,6 +33,24 @@ def owners_of(patient, findings=None, *, identified=None):
         findings = Covariates(np.asarray(findings), unknown, unknown, np.full(n, np.nan))
     known = np.ones(n, bool) if identified is None else identified
     return Owners(np.arange(n), patient, known, findings)
+
+
+CONTRIBUTORS = 3
+
+
+def mixed(seed=0, images=60, patients=25):
+    """Real images, some of unknown patients; and outputs of three images each, of which row i is
+    one to which image i contributed. All findings are the same."""
+    rng = np.random.default_rng(seed)
+    patient, known = rng.integers(0, patients, images), rng.random(images) > 0.2
+    real = owners_of(patient, np.zeros(images), identified=known)
+    groups = np.split(rng.permutation(images), images // CONTRIBUTORS)
+    image = np.zeros((images, CONTRIBUTORS), np.int64)
+    for group in groups:
+        image[group] = group
+    known, whose = real.identified[image], real.patient[image]
+    made_of = Contributors(image, np.where(known, whose, -1), np.where(known, -1, whose))
+    return replace(real, contributors=made_of), real
 
 
 def frame_of(**columns):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from identities import owners_of
+from identities import mixed, owners_of
 
 from attacks.attackers.combination import (
     chosen_and_judged,
@@ -13,6 +13,7 @@ from attacks.attackers.combination import (
     together,
 )
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs, pair_auc
+from attacks.measuring.outputs import of_patients
 
 
 def owners(seed=0):
@@ -120,6 +121,48 @@ def test_sets_pair_by_pair():
             pairs = [(j, k) for j in mates(i) for k in mates(g) if j != k and k != i]
             expected = np.mean([scores[p] for p in pairs]) if pairs else scores[i, g]
             assert found[i, g] == pytest.approx(expected, abs=1e-6), (i, g)
+
+
+def test_sets_of_outputs_take_all_that_show_a_patient():
+    """Each output once, in however many rows; none against an image that went into it."""
+    shown, real = mixed(patients=12)
+    rng, made_of = np.random.default_rng(1), shown.contributors
+    scores = rng.random((len(shown), len(real)))[made_of.image[:, 0]]
+    found = over_sets(scores, shown, real)
+
+    def outputs_of(i):
+        if not shown.identified[i]:
+            return [i]
+        rows = np.flatnonzero((made_of.patient == real.patient[i]).any(axis=1))
+        return {made_of.image[r, 0]: r for r in rows}.values()
+
+    def images_of(g):
+        same = real.identified & (real.patient == real.patient[g])
+        return np.flatnonzero(same) if real.identified[g] else [g]
+
+    met = 0
+    for i in range(len(shown)):
+        for g in range(len(real)):
+            pairs = [
+                (r, k)
+                for r in outputs_of(i)
+                for k in images_of(g)
+                if k != i and k not in made_of.image[r]
+            ]
+            met += len(pairs) > 1
+            expected = np.mean([scores[p] for p in pairs]) if pairs else scores[i, g]
+            assert found[i, g] == pytest.approx(expected, abs=1e-6), (i, g)
+    assert met > 1000
+
+
+def test_whom_all_outputs_show_is_found_where_none_tells_alone():
+    """An attacker that sees every contributor alike, and not much else."""
+    shown, real = mixed(images=240, patients=60)
+    noise = np.random.default_rng(1).standard_normal((240, 240))
+    scores = genuine_pairs(shown, real) + 1.5 * noise[shown.contributors.image[:, 0]]
+    _, own, known = of_patients(scores, shown, real)
+    together, *_ = of_patients(over_sets(scores, shown, real), shown, real)
+    assert pair_auc(together, own, known) > pair_auc(scores, own, known) + 0.1
 
 
 def test_sets_never_meet_their_own_originals():

@@ -15,7 +15,7 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
-from attacks.attackers.combination import ensemble, over_sets
+from attacks.attackers.combination import ensemble
 from attacks.attackers.training_free import TrainingFree
 from attacks.check.cases import CASES, REAL
 from attacks.check.cohort import cohort, relabelled
@@ -144,8 +144,10 @@ def test_chance_of_sets_is_where_names_dealt_out_put_it():
     x = rng.normal(size=(96, 1)).astype(np.float32)
     x /= np.abs(x)
     who = owners_of(np.repeat(np.arange(24), 4))
-    alone = names_dealt_out(x @ x.T, lambda s, p, g: s, who, who, seed=0)
-    sets = names_dealt_out(x @ x.T, over_sets, who, who, seed=0)
+    alone, sets = (
+        names_dealt_out(x @ x.T, choose(key).level, who, who, seed=0)
+        for key in ("ensemble", "sets")
+    )
     assert abs(alone.mean() - 0.5) < 0.02
     assert sets.mean() < 0.45
 
@@ -161,7 +163,7 @@ def test_names_of_who_went_into_an_output_are_dealt_out_too():
     real = np.eye(20)[patient] @ np.eye(20)[patient].T
     scores = real[made_of[:, 0]] + real[made_of[:, 1]]  # of each contributor alike
     assert pair_auc(scores, outputs, gallery) == 1
-    dealt = names_dealt_out(scores, lambda s, p, g: s, outputs, gallery, seed=0)
+    dealt = names_dealt_out(scores, choose("ensemble").level, outputs, gallery, seed=0)
     assert abs(dealt.mean() - 0.5) < 0.02
     assert dealt.std() > 0.01
 

@@ -8,14 +8,7 @@ from changing import altered
 from identities import owners_of
 
 from anonymize.training.compute import Compute
-from attacks.evaluation.floors import (
-    Floors,
-    equal_findings,
-    one_order,
-    random_aucs,
-    random_guesses,
-    task_scores,
-)
+from attacks.evaluation.floors import Floors, equal_findings, one_order, task_scores
 from attacks.evaluation.plan import Entrant, Plan, possible
 from attacks.knowledge.trial import Parts
 from attacks.measuring.estimates import Estimate
@@ -27,25 +20,6 @@ from attacks.results import Attack, Method
 def test_true_findings_by_hand():
     scores = equal_findings(owners_of([0, 0, 1, 2], [3, 3, 3, 1]))
     assert scores.tolist() == [[1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
-
-
-def test_a_coin_lies_around_one_half_and_sets_of_few_patients_widely():
-    few = owners_of(np.repeat(np.arange(8), 4))
-    single, sets = (np.array(random_aucs((few, few), 1, sets=sets)) for sets in (False, True))
-    assert single.mean() == pytest.approx(0.5, abs=3 * single.std() / 10)
-    genuine, impostor = 8 * 4 * 3, 8 * 4 * 7 * 4
-    alone = np.sqrt((genuine + impostor + 1) / (12 * genuine * impostor))  # Mann and Whitney 1947
-    assert single.std() == pytest.approx(alone, rel=0.3)
-    assert sets.std() > 2 * single.std()
-
-
-def test_a_coin_guesses_among_those_whom_it_compares():
-    """The first of n − 1 others is one of the patient's own in their share of the cases; a patient
-    is given away unless all of his images miss."""
-    few = owners_of(np.repeat(np.arange(5), 4))
-    found = {name: np.array(of_draws) for name, of_draws in random_guesses((few, few), 1).items()}
-    assert found["precision_at_1"].mean() == pytest.approx(3 / 19, abs=0.03)
-    assert found["r_s"].mean() == pytest.approx(1 - (16 / 19) ** 4, abs=0.07)
 
 
 def test_equal_findings_guess_as_a_coin_does_among_the_equal():

@@ -30,8 +30,17 @@ def release():
 
 
 def figures(options, scores, shown, real):
-    owners = SimpleNamespace(owners=lambda scenario, part: (shown, real))
-    return Measurer(options, None, "test").figures({"test": scores}, "before-after", owners)
+    return Measurer(options, None, "test").figures(
+        {"test": scores}, "before-after", of(shown, real)
+    )
+
+
+def of(shown, real, everybody=None):
+    """A release of these owners, of whom the part has ``everybody``."""
+    codes = np.unique(real.patient) if everybody is None else everybody
+    return SimpleNamespace(
+        owners=lambda scenario, part: (shown, real), everybody=lambda scenario, part: codes
+    )
 
 
 def test_an_output_counts_once(options, release):
@@ -115,12 +124,37 @@ def test_the_very_person_is_asked_for_by_all_whom_an_output_stands_for(options):
     assert found["precision_at_1_own"].value == pytest.approx(1 / EACH)
 
 
-def test_who_is_told_whose_outputs_are_has_no_coin(options, release):
+def test_who_is_told_whose_outputs_are_is_asked_for_that_person_alone(options, release):
+    """And whatever else is shown, has a coin of its own, and counts each image once."""
     _, shown, real, scores = release
-    owners = SimpleNamespace(owners=lambda scenario, part: (shown, real))
-    measurer = Measurer(options, None, "test")
-    given = {"test": scores}, "before-after", owners
-    found, told = measurer.figures(*given), measurer.figures(*given, together=True)
-    coins = {name for name in found if name.endswith("_coin")}
-    assert {"precision_at_1_coin", "r_s_coin"} <= coins
-    assert set(told) == set(found) - coins
+    rows = np.r_[np.arange(len(shown)), 3]  # and one for an output that is left
+    given = {"test": scores[rows]}, "before-after", of(shown[rows], real)
+    found = Measurer(options, None, "test").figures(*given, of_patients=True)
+    alone = replace(shown, contributors=None)
+    drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+    expected = measure_identification(scores, alone, real, **drawn)
+    for name in ("auc", "precision_at_1", "r_s"):
+        assert found[name].value == expected[name].value
+        np.testing.assert_array_equal(found[name].draws, expected[name].draws)
+    assert "precision_at_1_own" not in found
+    for name in ("precision_at_1", "r_s"):
+        assert 0 < found[f"{name}_coin"].value < 0.5
+        assert 0 < found[f"matched|{name}_coin"].value < 0.5
+
+
+def test_who_withholds_patients_is_measured_with_the_draws_of_who_does_not(options, release):
+    """So that of equal scores a difference is of those alone who are withheld."""
+    *_, real, _ = release
+    patients = len(np.unique(real.patient))
+    scores = np.random.default_rng(1).random((len(real), len(real)))
+    scores += 0.2 * (real.patient[:, None] == real.patient)
+    kept = np.flatnonzero(real.patient % 20 > 0)
+    everybody, fewer = (
+        Measurer(options, None, "test").figures(
+            {"test": scores[np.ix_(rows, rows)]}, "before-after", of(real[rows], real[rows], codes)
+        )["auc"]
+        for codes in [np.arange(patients)]
+        for rows in (np.arange(len(real)), kept)
+    )
+    apart = np.std(everybody.draws - fewer.draws) / np.std(everybody.draws)
+    assert apart < 0.5  # 1.4 of draws that have nothing to do with each other

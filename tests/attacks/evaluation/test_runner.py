@@ -143,7 +143,7 @@ def test_where_it_succeeds_is_told_in_both_readings(options, data):
 
     scores = np.random.default_rng(0).random([len(own) for own in owners("released-real", "test")])
     found = Measurer(options, data, "test").figures(
-        {"test": scores}, "released-real", SimpleNamespace(owners=owners)
+        {"test": scores}, "released-real", SimpleNamespace(owners=owners, everybody=made.everybody)
     )
     pairs = {
         prefix: sum(v.value for k, v in found.items() if k.startswith(f"{prefix}pairs|images|"))
@@ -166,7 +166,7 @@ def test_outputs_that_no_pair_can_be_made_of_leave_one_figure_out(options, data)
     found = Measurer(options, data, "test").figures(
         {"test": scores, "auc_within": np.zeros((1, 1))},
         "released-real",
-        SimpleNamespace(owners=owners),
+        SimpleNamespace(owners=owners, everybody=made.everybody),
     )
     assert "auc" in found
     assert "auc_within" not in found
