@@ -19,7 +19,7 @@ from reproduced import RESULTS, results
 
 from attacks.measuring.estimates import GroupRate
 from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
-from attacks.reporting.tables import false_match_rate, in_words, markdown, signed, text
+from attacks.reporting.tables import false_match_rate, group_rate, in_words, markdown, signed, text
 from attacks.results import REAL, Method, Results
 from baselines.random_warp import RandomWarp
 
@@ -285,7 +285,7 @@ def strangers(keys: Iterable[str] = ("codes", "dials", "samples")) -> str:
 def _rate(group: GroupRate | None) -> str:
     if group is None:
         return "too few"
-    return f"{in_words(group.rate, digits=2)}, {group.patients} patients"
+    return f"{group_rate(group)}, {group.patients} patients"
 
 
 def _kind(method: Method) -> tuple[str, str]:

@@ -77,12 +77,13 @@ def linked_by_images(
     false_match_rate: float,
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """By how many images of the patient there are, a group's name, which of the ``pairs`` (rows and
-    columns of scores) are in it, and which of those pass a threshold of its own."""
+    columns of scores) are in it, and which of those pass a threshold of its own: that of identified
+    patients of as many, since of others nobody knows how many there are."""
     row, column = pairs
-    every = np.ones(len(gallery), bool)
     like = dict(groups_by_images(_images(gallery)))
     for group, some in groups_by_images(_images(probes)):
-        members, known = some[row], like.get(group, every)
+        some = some & probes.identified
+        members, known = some[row], like.get(group, True) & gallery.identified
         if not members.any():
             continue
         own = scores[row[members], column[members]]

@@ -1,11 +1,12 @@
 """Outputs of several people as the trials that they are."""
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
 from anonymize.statistics import Measured, draw_patients
-from attacks.measuring.metrics import Owners, genuine_places
+from attacks.measuring.metrics import Contributors, Owners, genuine_places
 from attacks.measuring.retrieval import retrieve
 from attacks.measuring.statistics import mean_of
 
@@ -36,14 +37,35 @@ def of_patients(
     scores: np.ndarray, probes: Owners, gallery: Owners
 ) -> tuple[np.ndarray, Owners, Owners]:
     """A score matrix (P, G) in which all that shows a patient was taken together, and the owners:
-    once for each image of the patient, who alone is asked for, whoever else is shown."""
-    (asked, own), (known, others) = (_alone(owners) for owners in (probes, gallery))
+    one row for each image. Its contributors are who is in all outputs that show its patient, since
+    these are told apart by nobody else, and the images that are in all of them."""
+    (asked, own), (known, others) = (_together(owners) for owners in (probes, gallery))
     return scores[np.ix_(asked, known)], own, others
 
 
-def _alone(owners: Owners) -> tuple[np.ndarray, Owners]:
+def _together(owners: Owners) -> tuple[np.ndarray, Owners]:
     first = np.sort(np.unique(owners.image, return_index=True)[1])
-    return first, replace(owners[first], contributors=None)
+    own = owners[first]
+    if owners.contributors is None or own.contributors is None:
+        return first, own
+    each = owners.contributors[np.unique(owners.output, return_index=True)[1]]
+    shown = {
+        patient: [_in_all(of[(each.patient == patient).any(axis=1)]) for of in vars(each).values()]
+        for patient in np.unique(own.patient[own.identified]).tolist()
+    }
+    alone = zip(*vars(own.contributors).values(), strict=True)
+    rows = [
+        shown[patient] if known else one
+        for patient, known, one in zip(own.patient.tolist(), own.identified, alone, strict=True)
+    ]
+    return first, replace(own, contributors=Contributors(*map(np.stack, zip(*rows, strict=True))))
+
+
+def _in_all(rows: np.ndarray) -> np.ndarray:
+    """(C,) codes that stand in each of the ``rows`` (n, C), and −1."""
+    found = reduce(np.intersect1d, rows)
+    found = found[found >= 0]
+    return np.r_[found, np.full(rows.shape[1] - len(found), -1)]
 
 
 def own_guesses(

@@ -195,7 +195,8 @@ def readable_in_words(utility: Utility) -> str:
 
 def breakdown_table(results: Results, reading: str) -> Table:
     """True match rates by age difference, new finding, view and so on: one group of genuine pairs
-    a row, each method's strongest attacker a column; no rows where nothing was measured."""
+    a row, each method's strongest attacker a column, with its own counts where these are others;
+    no rows where nothing was measured."""
     shown: dict[str, Breakdown] = {}
     for title, method in results.titled:
         name, attack = method.strongest or ("", None)
@@ -209,9 +210,8 @@ def breakdown_table(results: Results, reading: str) -> Table:
     for fact, title in FACTS.items():
         found = [{g.group: g for g in b.facts.get(fact, ())} for b in shown.values()]
         for n, group in enumerate(dict.fromkeys(name for groups in found for name in groups)):
-            counted = next(groups[group] for groups in found if group in groups)
-            counts = [f"{counted.pairs:,}", f"{counted.patients:,}"]
-            rates = [_rate(groups.get(group)) for groups in found]
+            counts = next(_counts(groups[group]) for groups in found if group in groups)
+            rates = [_rate(groups.get(group), counts) for groups in found]
             rows.append(["" if n else title, group, *counts, *rates])
     return header, rows
 
@@ -259,7 +259,20 @@ def _reading(attack: Attack | None, reading: str) -> str:
     return in_words(readings.auc(attack, reading)) if alike else NONE_ALIKE
 
 
-def _rate(group: GroupRate | None) -> str:
+def _rate(group: GroupRate | None, counts: Sequence[str]) -> str:
+    """Of a group, with its counts where they are not those."""
     if group is None:
         return "–"
-    return TOO_FEW if group.rate is None else in_words(group.rate, digits=2)
+    found = TOO_FEW if group.rate is None else group_rate(group)
+    pairs, patients = own = _counts(group)
+    return found if own == counts else f"{found}; {pairs} pairs of {patients}"
+
+
+def _counts(group: GroupRate) -> list[str]:
+    return [f"{group.pairs:,}", f"{group.patients:,}"]
+
+
+def group_rate(group: GroupRate) -> str:
+    """A rate that was measured, and a coin's where luck helps."""
+    coin = "" if group.coin is None else f"; a coin {group.coin:.2f}"
+    return in_words(group.rate, digits=2) + coin

@@ -294,16 +294,12 @@ def test_an_evaluation_measures_it_whole(evaluated):
         assert method.sets.contributors >= people
         assert method.sets.outputs == method.sets.shown
         for name, attack in method.privacy.items():
+            assert 0 <= attack.precision_at_1_own <= 1
             assert 0 <= attack.precision_at_1 <= 1
             for coin in (attack.precision_at_1_coin, attack.r_s_coin):
                 assert 0 < coin < 1
-            groups = attack.breakdown.facts["images"]
-            if name == "sets":  # which asks for this very one anyway
-                assert attack.precision_at_1_own is None
-                assert all(0 <= group.coin <= 1 for group in groups)
-            else:
-                assert 0 <= attack.precision_at_1_own <= 1
-                assert [group.coin for group in groups] == [None] * len(groups)
+            groups = [group.coin for group in attack.breakdown.facts["images"]]
+            assert all(coin is None for coin in groups) == (name != "sets")
         assert Ensemble.name in method.privacy
         assert method.utility.retrained.auc.mean is not None
         assert method.image.displacement_px is None

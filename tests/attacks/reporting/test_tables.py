@@ -339,6 +339,24 @@ def test_a_group_a_row_and_a_method_a_column():
     assert alike[0][4] == "0.40 (0.37–0.43)"
 
 
+def test_who_has_other_pairs_says_so_and_luck_stands_beside():
+    results = broken_down()
+    first, second, *others = results.methods
+
+    def fewer(attack):
+        group = GroupRate(group="female", pairs=900, patients=31, rate=estimate(0.5), coin=0.04)
+        facts = {"sex": (group, *attack.breakdown.facts["sex"][1:])}
+        return altered(attack, breakdown=altered(attack.breakdown, facts=facts))
+
+    changed = altered(results, methods=(first, with_attacks(second, fewer), *others))
+    rows = {row[1]: row for row in breakdown_table(changed, ALL)[1]}
+    assert rows["female"][2:6] == [
+        *("1,200", "40", "0.62 (0.59–0.65)"),
+        "0.50 (0.47–0.53); a coin 0.04; 900 pairs of 31",
+    ]
+    assert rows["male"][5] == TOO_FEW
+
+
 def test_methods_without_rates_have_no_column():
     header, rows = breakdown_table(broken_down(missing=("identity",)), MATCHED)
     assert len(header) == 4 + len(made_up().methods) - 1
