@@ -144,7 +144,7 @@ def test_outputs_of_a_patient_are_one_whose_contributors_are_in_all_of_them(opti
     expected = measure_identification(*each_once(scores, together), real, **drawn)
     for name in ("auc", "precision_at_1", "r_s"):
         assert found[name].value == pytest.approx(expected[name].value)
-        assert 0 < found[f"matched|{name}"].value < 1
+        assert f"matched|{name}" in found
     for name in ("precision_at_1", "r_s"):
         assert 0 < found[f"{name}_coin"].value < 0.5
         assert 0 < found[f"matched|{name}_coin"].value < 0.5
