@@ -113,8 +113,8 @@ FURTHER = {
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 OF_RUNS = "today's, but of means over runs"
-EACH_ONCE = "2026-11-27T20:39"  # since when an output of several people is one trial
-OF_ROWS = f"{OLDER}, and outputs count in several rows"
+ALL_OUTPUTS = "2026-11-27T22:27"  # since when releases of sets are measured as today
+BEFORE = f"{OLDER}, and releases of sets were measured otherwise"
 SHOWN = (
     *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),
     *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
@@ -205,8 +205,8 @@ def _age(own: Results) -> tuple[str, str]:
     """The day, and whether today's program makes intervals of scores as that one did."""
     if (made := own.made) is None:
         return "–", OLDER
-    if made.date < EACH_ONCE and any(method.sets for method in own.methods):
-        return made.date[:10], OF_ROWS
+    if made.date < ALL_OUTPUTS and any(method.sets for method in own.methods):
+        return made.date[:10], BEFORE
     if made.intervals == FORMULA:
         return made.date[:10], "today's"
     as_before = own.source.patients <= AS_BEFORE.get(made.intervals, 0)

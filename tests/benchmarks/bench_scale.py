@@ -82,8 +82,8 @@ def main(files: str, made: str, out: str) -> None:
     (folder / "ten_million.md").write_text(ten_million(found))
 
 
-def released(folder: Path, number: int) -> dict:
-    """One real release of tiny files."""
+def drawn(folder: Path, number: int) -> None:
+    """So many tiny radiographs, a thousand a folder."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[:32, :32] / 32
     for i in range(number):
@@ -92,6 +92,11 @@ def released(folder: Path, number: int) -> dict:
         picture = 0.5 + 0.3 * np.sin((5 + i % 7) * x + (9 + i % 11) * y * y + i)
         picture = picture + 0.03 * rng.normal(size=x.shape)
         Image.fromarray(np.uint8(255 * picture.clip(0, 1))).save(place, compress_level=1)
+
+
+def released(folder: Path, number: int) -> dict:
+    """One real release of tiny files."""
+    drawn(folder, number)
     command = [sys.executable, "-m", "anonymize", "apply", "in", "out", "--model", METHOD]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     said = subprocess.run(

@@ -50,8 +50,7 @@ class Measured(BaseModel):
     95 % interval, rounded; what a coin would reach where it is known.
 
     ``first_guess`` counts anybody who is in an output, ``given_away`` the patients whom some output
-    names; None: by a program that counted fewer. No coin's: of who is told which outputs stand for
-    one patient."""
+    names; None: by a program that counted fewer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
