@@ -12,12 +12,12 @@ from attacks.attackers.combination import over_sets
 from attacks.measuring.breakdown import COIN, linked_by_images
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.metrics import Owners, genuine_places, pair_auc
-from attacks.measuring.outputs import of_patients
+from attacks.measuring.outputs import each_once, of_patients
 from attacks.measuring.retrieval import retrieve
 
 GUESSES = ("precision_at_1", "r_s")
 DRAWS = 100  # of a floor
-BESIDE = 30  # beside an attacker
+BESIDE = 20  # beside an attacker
 SCORES = 10**8  # drawn at most, but for ten draws
 
 
@@ -46,8 +46,9 @@ def luck_of_sets(
     for scores, probes, gallery in _random(asked, seed, BESIDE, sets=True):
         alike = probes.matching, gallery.matching
         for reading, sides in (("", (probes, gallery)), (MATCHED, alike)):
+            own, once = each_once(scores, sides[0])
             with suppress(ValueError):  # nobody is alike
-                for figure, rate in _guessed(scores, *sides):
+                for figure, rate in _guessed(own, once, sides[1]):
                     found[f"{reading}{figure}_coin"].append(rate)
             pairs = genuine_places(*sides)
             for group, _, linked in linked_by_images(scores, *sides, pairs, false_match_rate):

@@ -25,8 +25,9 @@ def each_once(scores: np.ndarray, probes: Owners) -> tuple[np.ndarray, Owners]:
         return scores, probes
     nearly = ROUNDING * float(np.std(scores, where=np.isfinite(scores)))
     kept: dict[bytes, list[int]] = {}
+    went_in = np.hstack([*vars(probes.contributors).values()])
     for n in np.lexsort((np.arange(len(probes)), ~probes.identified)):
-        rows = kept.setdefault(probes.contributors.image[n].tobytes(), [])
+        rows = kept.setdefault(went_in[n].tobytes(), [])
         if not any(np.allclose(scores[n], scores[k], rtol=0, atol=nearly) for k in rows):
             rows.append(n)
     first = np.sort(np.concatenate(list(kept.values())))
