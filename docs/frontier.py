@@ -17,6 +17,7 @@ from matplotlib.patches import Rectangle
 from reproduced import results
 
 from attacks.evaluation.floors import TASK
+from attacks.recommending.evidence import strongest as highest
 from attacks.reporting.pictures.figures import DPI, FAINT, INK, QUIET, STYLE, save
 from attacks.reporting.readings import MATCHED, auc
 from attacks.results import REAL, Method
@@ -33,7 +34,7 @@ PANELS = ("small classifier", "ResNet-18")
 
 
 def frontier(path: Path) -> None:
-    """x: AUC of the strongest attacker against matched impostors, also of all outputs of a patient;
+    """x: highest AUC of all attackers against matched impostors, of all outputs of a patient, too;
     y: AUC of a classifier less that of one of real images. Bars are 95 % intervals."""
     codes = [(title, method, None) for title, method in results("codes").titled]
     releases = [one for one in (*measured_sets(), *codes, *_small()) if one[1].name != REAL]
@@ -54,7 +55,7 @@ def frontier(path: Path) -> None:
                     _draw(axes, [*names].index(title) + 1, method, chosen)
         left.set_ylabel("AUC of a classifier less that of real images   more useful →")
         figure.supxlabel(
-            "AUC of the strongest attacker, matched impostors   ← more private", size=10
+            "highest AUC of all attackers, matched impostors   ← more private", size=10
         )
         _names(key, names)
         save(figure, path)
@@ -85,7 +86,7 @@ def _references(axes: Axes, name: str) -> None:
 
 
 def _draw(axes: Axes, number: int, method: Method, chosen: Method) -> None:
-    linked = auc(method.strongest[1], MATCHED)
+    linked = auc(highest(method)[1], MATCHED)
     lost = chosen.utility.retrained.difference
     x, y, colour = linked.mean, lost.mean, COLOURS[method.name]
     if y < LOWEST:
