@@ -1,15 +1,15 @@
 """A release of many files by shards, whole: bench_shards.py FILES SHARDS SCRATCH OUT
 
 FILES tiny radiographs (32 px) are released by SHARDS processes at once, merged, and verified; the
-pictures of the release are then counted. A step that was done is not done again, so that the same
-command goes on; what it used is that of the process that ended it. OUT gets shards.json, and a
-table of computing and memory: shards share the machine, so that no clock says what one takes alone.
+pictures of the release are then counted. The same command goes on with a step that was cut, whose
+computing is that of all attempts. OUT gets shards.json, and a table of computing and memory: shards
+share the machine, so that no clock says what one takes alone.
 """
 
 import json
 import os
-import resource
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -17,7 +17,9 @@ from subprocess import PIPE, Popen
 from bench_scale import LISTS, METHOD, drawn
 
 Words = list[str]
-SAID = ("inputs", "anonymized", "released", "quarantined", "left_out", "sound", "files")
+SAMPLED = 1.0  # seconds between two looks at what a step used
+DONE = ("anonymized", "already_done")  # by this attempt, and before
+SAID = ("inputs", *DONE, "released", "quarantined", "left_out", "sound", "files")
 
 
 def main(files: str, shards: str, scratch: str, out: str) -> None:
@@ -42,7 +44,8 @@ def main(files: str, shards: str, scratch: str, out: str) -> None:
         "verify": looked,
         **{Path(name).name: (folder / name).stat().st_size for name in LISTS},
     }
-    assert sum(one["anonymized"] for one in parts) == found["pictures"] == int(files)
+    released = sum(one[count] for one in parts for count in DONE)
+    assert released == found["pictures"] == int(files)
     Path(out).mkdir(parents=True, exist_ok=True)
     Path(out, "shards.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     Path(out, "shards.md").write_text(table(found), encoding="utf-8")
@@ -58,23 +61,37 @@ def shard(number: str, of: int) -> Words:
 def done(folder: Path, step: str, words: Words) -> dict:
     """What a step used and said; kept in the folder."""
     kept = folder / f"{step.replace(' ', '-')}.json"
-    if not kept.exists():
-        command = [sys.executable, "-m", "anonymize", *words, "--json"]
-        with Popen(command, cwd=folder, stdout=PIPE, text=True) as process:
-            assert process.stdout is not None
-            said = process.stdout.read()
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0, said
-        told = {name: value for name, value in json.loads(said).items() if name in SAID}
-        kept.write_text(json.dumps(spent(used) | told), encoding="utf-8")
-    return json.loads(kept.read_text(encoding="utf-8"))
+    found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {"computing": 0.0}
+    if "memory_mib" in found:
+        return found
+    command = [sys.executable, "-m", "anonymize", *words, "--json"]
+    with Popen(command, cwd=folder, stdout=PIPE, text=True) as process:
+        assert process.stdout is not None
+        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            so_far = found["computing"] + used_by(process.pid)
+            kept.write_text(json.dumps({"computing": so_far}), encoding="utf-8")
+            time.sleep(SAMPLED)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said = process.stdout.read()
+    assert process.returncode == 0, said
+    computing = round(found["computing"] + used.ru_utime + used.ru_stime, 1)
+    told = {name: value for name, value in json.loads(said).items() if name in SAID}
+    found = {"computing": computing, "memory_mib": used.ru_maxrss >> 10} | told
+    kept.write_text(json.dumps(found), encoding="utf-8")
+    return found
 
 
-def spent(used: resource.struct_rusage) -> dict[str, float]:
-    """Of a process and its children that it waited for."""
-    computing = round(used.ru_utime + used.ru_stime, 1)
-    return {"computing": computing, "memory_mib": used.ru_maxrss >> 10}
+def used_by(pid: int) -> float:
+    """Seconds of a process, of its children, and of theirs; 0 of one that is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        threads = [*Path(f"/proc/{pid}/task").iterdir()]
+        children = " ".join((thread / "children").read_text() for thread in threads).split()
+    except OSError:
+        return 0.0
+    own = sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(used_by(int(child)) for child in children)
 
 
 def table(found: dict) -> str:
