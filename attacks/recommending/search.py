@@ -95,7 +95,9 @@ def search(
     forecast: Callable[[], float | None],
     deadline: Deadline,
 ) -> Searched[T]:
-    """Measures candidates in their order, those that were measured before first.
+    """Measures candidates in their order, those that were measured before first. One that needs
+    more than is left is not begun, unless it is the first of this call: an earlier one may have
+    kept most of it, and called often enough, the search comes to its end.
 
     Args:
         measure: what is found of the real images and these candidates; of what it measured before
@@ -113,7 +115,7 @@ def search(
         return Searched(None)
     for spec in waiting:
         expected = forecast() or 0.0
-        if expected >= deadline.left:
+        if expected >= deadline.left and (spec != waiting[0] or deadline.left <= 0):
             left_out[spec] = f"not begun: needs {in_words(expected)}, left were {_left(deadline)}"
             continue
         try:

@@ -23,6 +23,7 @@ from attacks.recommending import choice, recommend
 from attacks.recommending.candidates import ATTACKERS, candidates
 from attacks.recommending.evidence import bearing
 from attacks.recommending.report import _guessed
+from attacks.recommending.search import OutOfTime
 from attacks.results import Results
 
 SIZE = 32
@@ -49,13 +50,13 @@ def root(tmp_path_factory):
 class Evaluator:
     """Figures of `AUCS` for whatever is planned; counts, and stops where it is told to."""
 
-    def __init__(self, *, stops_at=None, **aucs):
-        self.aucs, self.stops_at, self.plans = AUCS | aucs, stops_at, []
+    def __init__(self, *, stops_at=None, stop=KeyboardInterrupt, **aucs):
+        self.aucs, self.stops_at, self.stop, self.plans = AUCS | aucs, stops_at, stop, []
 
     def __call__(self, plan, out, *, compute, display):
         self.plans.append(plan)
         if len(self.plans) == self.stops_at:
-            raise KeyboardInterrupt
+            raise self.stop
         untold = plan.options.data.held_back
         methods = tuple(self._method(entrant.model(), untold) for entrant in plan.entrants)
         floor = Floor(name="task", auc=estimate(0.6), matched=estimate(0.55))
@@ -174,14 +175,17 @@ def test_nothing_that_does_is_told_and_nothing_to_type(asked):
 def test_nothing_is_said_of_what_was_not_measured(asked, monkeypatch):
     measuring = "attacks.recommending.measuring.Measuring"
     monkeypatch.setattr(f"{measuring}.forecast", lambda self: 1e9)
-    assert "No release was measured to the end in 20 min" in asked(out="none")
+    late = partial(Evaluator, stops_at=2, stop=OutOfTime)
+    output = asked(out="none", evaluator=late())
+    assert "No release was measured to the end in 20 min" in output
     monkeypatch.setattr(
         "attacks.recommending.measuring.Measuring.known", lambda self: ["dp-pix:b=4,epsilon=0.1"]
     )
-    output = asked("--auc", 0.6)
+    output = asked("--auc", 0.6, evaluator=late())
     assert "\nNothing that was measured does: of 1 release none is at AUC 0.600" in output
     assert f"; {NUMBER - 1} more were not measured." in output
-    assert "  k-same:k=5: not begun: needs " in output
+    assert output.count(": begun, and the time ended\n") == 1
+    assert output.count(": not begun: needs ") == NUMBER - 2
 
 
 def test_what_is_not_shown_is_not_recommended(asked):

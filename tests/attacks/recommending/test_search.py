@@ -81,6 +81,26 @@ def test_it_goes_on_where_it_was(clock):
     assert again.found == whole.found
 
 
+def test_little_time_again_and_again_comes_to_the_end(clock):
+    kept = set()
+
+    def piece_by_piece(specs):
+        for spec in specs:
+            for piece in range(3):
+                if (spec, piece) not in kept:
+                    deadline.check()
+                    clock.time += 10
+                    kept.add((spec, piece))
+        return list(specs)
+
+    done = ()
+    for _ in range(9):
+        deadline = Deadline(5, clock)
+        found = search(SPECS, piece_by_piece, known=done, forecast=lambda: 30.0, deadline=deadline)
+        done = found.done
+    assert done == SPECS
+
+
 def test_what_the_data_do_not_allow_is_left_out_with_its_reason(clock):
     found, _ = searched(clock, 1000, fails=("b",))
     assert (found.done, found.left_out) == (("a", "c"), {"b": "too few patients"})
