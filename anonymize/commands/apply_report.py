@@ -189,7 +189,7 @@ def _about_metadata(told, out: str, waiting: int) -> list[str]:
     return lines
 
 
-UNTRIED = (
+PLANNED = (
     "note: not tried are the method, the encoders and the search for text: more may be quarantined"
 )
 
@@ -201,7 +201,7 @@ def describe_plan(planned) -> str:
         lines.append(f"{p.action:<10}  {p.reason or '-':<19} {inert(p.input)}")
     counts = sorted(_counts(planned).items())
     lines.append(", ".join(f"{count} {action}" for action, count in counts))
-    return "\n".join([*lines, UNTRIED])
+    return "\n".join([*lines, PLANNED])
 
 
 def as_json_text(planned) -> str:

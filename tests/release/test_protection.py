@@ -5,13 +5,14 @@ import torch
 from release_specimens import Wave, command, fill, pillow, png, scene
 
 import anonymize
-from anonymize.commands.apply_report import MOST_SIZES, describe
+from anonymize.commands.apply_report import MOST_SIZES, about_protection, describe
 from anonymize.errors import UsageError
 from anonymize.model_file import save_model
 from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.summary import Told
 
 SIZES = {f"{side}.png": png(scene(size=(side, side + 4)), 8, 0) for side in (32, 64, 100, 160)}
 
@@ -40,6 +41,10 @@ def test_a_card_that_does_not_say_is_not_believed(tmp_path, data):
     assert "tried" in said
     assert said.isprintable()
     assert "not known" in said or data
+
+
+def test_where_nothing_is_known_nothing_was_tried():
+    assert about_protection(Told()) == ["protection NOT SHOWN: no attacker was tried"]
 
 
 @pytest.mark.parametrize(
