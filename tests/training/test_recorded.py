@@ -6,8 +6,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from tiny_run import COMPACT, game
-from torch.utils._python_dispatch import TorchDispatchMode
+from tiny_run import COMPACT, Operations, game
 
 from anonymize.data.batches import HeldImages, held
 from anonymize.data.pairs import Pairs
@@ -33,19 +32,6 @@ GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU
 ROWS = np.arange(8)
 # Of a size that depends on values, or a value itself.
 WAITING = ("nonzero", "_local_scalar_dense", "index.Tensor", "masked_select", "_unique")
-
-
-class Operations(TorchDispatchMode):
-    """Which there were, and of what shapes."""
-
-    def __init__(self):
-        super().__init__()
-        self.seen = []
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        shapes = [tuple(a.shape) for a in args if isinstance(a, torch.Tensor)]
-        self.seen.append((str(operation), shapes))
-        return operation(*args, **(kwargs or {}))
 
 
 def images(seed):

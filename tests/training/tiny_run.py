@@ -4,6 +4,7 @@ import numpy as np
 import torch
 import yaml
 from asked import ask
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from anonymize.cli import main
 from anonymize.data.batches import HeldImages
@@ -92,3 +93,16 @@ def states(module):
 def same(module, before):
     """Whether it is still what it was, bit for bit."""
     return all(torch.equal(v, before[k]) for k, v in module.state_dict().items())
+
+
+class Operations(TorchDispatchMode):
+    """Which there were, and of what shapes."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        shapes = [tuple(a.shape) for a in args if isinstance(a, torch.Tensor)]
+        self.seen.append((str(operation), shapes))
+        return operation(*args, **(kwargs or {}))
