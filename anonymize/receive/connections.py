@@ -8,30 +8,23 @@ import errno
 import ssl
 import threading
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pynetdicom.association import Association
 from pynetdicom.transport import AssociationSocket, RequestHandler, ThreadedAssociationServer
 
+from anonymize.receive.options import NodeOptions
+
 LONGEST_PDU = (1 << 20) + (64 << 10)  # of a request to associate, too
 CHUNK = 64 << 10
 SPARE_THREADS = 32  # besides two for each association
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Bytes of an object, and seconds for a PDU or a handshake."""
-
-    object_bytes: int
-    timeout: float
-
-
 class Server(ThreadedAssociationServer):
     """Takes connections, each to a thread of its own, as long as there are not too many."""
 
-    bounds: Bounds
+    options: NodeOptions
     request_queue_size = 64
     daemon_threads = True
 
@@ -44,7 +37,7 @@ class Server(ThreadedAssociationServer):
     def get_request(self) -> tuple[Any, Any]:
         assert self.socket is not None  # it listens
         connection, address = self.socket.accept()
-        connection.settimeout(self.bounds.timeout)
+        connection.settimeout(self.options.timeout)
         if self.ssl_context is not None:
             connection = self.ssl_context.wrap_socket(
                 connection, server_side=True, do_handshake_on_connect=False
@@ -72,16 +65,16 @@ class Handler(RequestHandler):
         association = super()._create_association()
         connection = association.dul.socket
         assert connection is not None
-        bounded = partial(_received, connection, self.server.bounds)
+        bounded = partial(_received, connection, self.server.options)
         connection.recv = bounded  # type: ignore[method-assign]
         return association
 
 
-def _received(connection: AssociationSocket, bounds: Bounds, wanted: int) -> bytearray:
+def _received(connection: AssociationSocket, options: NodeOptions, wanted: int) -> bytearray:
     """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``. Raises
     OSError: more is asked for, or waits already, than any honest peer has; or it is too slow."""
-    _check(connection, bounds, wanted)
-    deadline = time.monotonic() + bounds.timeout
+    _check(connection, options, wanted)
+    deadline = time.monotonic() + options.timeout
     plain = connection.socket
     assert plain is not None
     data = bytearray()
@@ -93,15 +86,15 @@ def _received(connection: AssociationSocket, bounds: Bounds, wanted: int) -> byt
                 break
             data += chunk
     finally:
-        plain.settimeout(bounds.timeout)
+        plain.settimeout(options.timeout)
     return data
 
 
-def _check(connection: AssociationSocket, bounds: Bounds, wanted: int) -> None:
+def _check(connection: AssociationSocket, options: NodeOptions, wanted: int) -> None:
     dimse = connection.assoc.dimse
     held = dimse.message
     parts = () if held is None else (held.data_set, held.encoded_command_set)
     size = sum(part.tell() for part in parts if part is not None)
     # Without asynchronous operations, which are not agreed upon, one message comes at a time.
-    if wanted > LONGEST_PDU or size > bounds.object_bytes or dimse.msg_queue.qsize() > 1:
+    if wanted > LONGEST_PDU or size > options.object_bytes or dimse.msg_queue.qsize() > 1:
         raise OSError(errno.EMSGSIZE, "more than is taken")

@@ -14,7 +14,7 @@ from pynetdicom import AE, _config, evt
 from pynetdicom.sop_class import Verification  # type: ignore[attr-defined]
 
 from anonymize.errors import UsageError, printable
-from anonymize.receive.connections import Bounds, Handler, Server
+from anonymize.receive.connections import Handler, Server
 from anonymize.receive.options import NodeOptions
 from anonymize.receive.spool import Full, Spool, is_uid
 from anonymize.receive.tally import Tally
@@ -57,7 +57,7 @@ class Node:
                 f"nothing can listen at --host {printable(options.host)} --port {options.port}: no "
                 "address of this machine, or the port is taken or not for you; choose others"
             ) from None
-        self._server.bounds = Bounds(options.object_bytes, options.timeout)
+        self._server.options = options
         entity._servers.append(self._server)  # its shutdown takes it out of there
 
     def serve(self, spool: Spool, tally: Tally) -> None:
