@@ -1,9 +1,7 @@
 """NaN and infinity are no option of anything, and the message says so."""
 
 import pytest
-from asked import ask
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
 from anonymize.section import Options, validated
@@ -28,19 +26,3 @@ class Free(Options):
 def test_a_section_takes_finite_numbers(section, made, value):
     with pytest.raises(UsageError, match=r"it must be a finite number; got"):
         validated(section, made(value))
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("train", "--mu", "nan"),
-        ("apply", "IN", "OUT", "--model", "random-warp:mu=nan"),
-        ("apply", "IN", "OUT", "--model", "dp-pix:epsilon=inf"),
-        ("apply", "IN", "OUT", "--time-limit", "nan"),
-    ],
-)
-def test_commands_say_so_too(tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "IN").mkdir()
-    assert "a finite number" in ask(main, *words, code=2).stderr
-    assert not (tmp_path / "OUT").exists()

@@ -1,12 +1,11 @@
 """What a notebook imports: names, reading files, the transform of MONAI."""
 
+import dicom_specimens as dicom
 import numpy as np
 import pytest
 import torch
 from monai.data import MetaTensor
 from PIL import Image
-from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import ComputedRadiographyImageStorage
 from small import FEW
 
 import anonymize
@@ -36,14 +35,10 @@ def test_read_gives_what_a_method_takes(tmp_path):
 
 @pytest.mark.parametrize("inverted", [False, True])
 def test_read_gives_dicom_as_a_viewer_shows_it(tmp_path, inverted):
-    made = Dataset()
-    made.file_meta = FileMetaDataset()
-    made.SOPClassUID, made.SOPInstanceUID = ComputedRadiographyImageStorage, "2.25.1"
-    made.Modality = "CR"
     ramp = np.tile(np.arange(64, dtype=np.uint16) * 64, (48, 1))
     kind = "MONOCHROME1" if inverted else "MONOCHROME2"
-    made.set_pixel_data(ramp, kind, 12)
-    made.save_as(tmp_path / "a.dcm", enforce_file_format=True)
+    made = dicom.with_pixels(dicom.dx(), ramp, bits=12, photometric=kind)
+    (tmp_path / "a.dcm").write_bytes(dicom.file(made))
     image = anonymize.read(tmp_path / "a.dcm")[0, 0]
     assert image.shape == (48, 64)
     assert (image[:, 0] > image[:, -1]).all() == inverted
