@@ -95,6 +95,11 @@ def parts(**changed):
     return replace(Auxiliary(train, train, validation, validation), **changed)
 
 
+def turned(images):
+    """A quarter turn: nothing is lost, but nothing is where it was."""
+    return ImageSet(images.images.rot90(1, dims=(2, 3)), images.owners)
+
+
 def strangers(images, seed=0):
     """The same owners; images of noise."""
     pixels = np.random.default_rng(seed).integers(0, 256, tuple(images.images.shape), np.uint8)

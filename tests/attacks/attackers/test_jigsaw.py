@@ -7,7 +7,6 @@ import pytest
 from identities import image_set, parts, strangers
 from mosaics_made_up import known, mosaics, people
 
-from anonymize.configuration import train_options
 from attacks.attackers.jigsaw import Jigsaw, JigsawOptions
 from attacks.attackers.patchwise import Patchwise
 from attacks.measuring.metrics import pair_auc
@@ -81,22 +80,3 @@ def test_who_knows_no_released_image_takes_real_ones():
     assert (attacker.grid, attacker.likeness) == (3, UNLIKE)
     unseen = image_set(12, seed=4, first=500)
     assert linked(attacker, unseen, unseen) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"grids": (1,)}, "grids must be 2 to 12"),
-        ({"grids": ()}, "grids must be"),
-        ({"mates": (1.0,)}, "mates must lie in"),
-        ({"parts": (13,)}, "parts must be 1 to 12"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        JigsawOptions(**wrong)
-
-
-def test_its_options_are_a_section_of_their_own():
-    options = train_options("prichexy-net")(evaluation={"jigsaw": {"levels": 12}})
-    assert options.evaluation.jigsaw.levels == 12

@@ -5,7 +5,6 @@ import pytest
 import torch
 from identities import SIDE, auc, image_set, parts
 
-from anonymize.configuration import train_options
 from attacks.attacker import ImageSet
 from attacks.attackers.patchwise import Patchwise, PatchwiseOptions
 from attacks.training.outputs import Outputs
@@ -152,31 +151,6 @@ def test_who_is_in_no_mosaic_is_not_found(attacker):
     assert abs(auc(attacker, mosaics(unseen), others) - 0.5) < 0.1
 
 
-@pytest.mark.parametrize("knowledge", ["ignorant", "informed"])
-def test_it_learns_who_is_shown(knowledge):
-    attacker = Patchwise(OPTIONS, knowledge=knowledge).fit(parts(), seed=0)
-    assert auc(attacker, image_set(12, seed=4, first=500)) > 0.9
-
-
-def test_what_was_moved_elsewhere_is_brought_back():
-    def turned(images):
-        return ImageSet(images.images.rot90(1, dims=(2, 3)), images.owners)
-
-    train, validation = image_set(60, seed=1), image_set(20, seed=2, first=100)
-    known = parts(
-        real=train,
-        released=turned(train),
-        validation_real=validation,
-        validation_released=turned(validation),
-    )
-    unseen = image_set(30, seed=3, first=500)
-    without, with_map = (
-        Patchwise(OPTIONS.model_copy(update={"undo": undo})).fit(known, seed=0)
-        for undo in (0, SIDE)
-    )
-    assert auc(with_map, turned(unseen), unseen) > auc(without, turned(unseen), unseen) + 0.2
-
-
 def test_it_can_be_repeated_and_takes_its_probes_in_any_order(attacker):
     unseen = image_set(8, seed=5)
     again = Patchwise(OPTIONS).fit(of_mosaics(), seed=0)
@@ -187,28 +161,3 @@ def test_it_can_be_repeated_and_takes_its_probes_in_any_order(attacker):
     np.testing.assert_allclose(
         attacker.score(probes[order], unseen.images), scores[order], atol=1e-3
     )
-
-
-def test_a_patient_of_several_images_is_needed():
-    single = image_set(20, each=1)
-    with pytest.raises(Exception, match="several images"):
-        Patchwise(OPTIONS).fit(parts(real=single, released=single), seed=0)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"parts": (13,)}, "parts must be 1 to 12"),
-        ({"reach": (-1,)}, "reach must be 0 or more"),
-        ({"pooling": ()}, "need one value or more"),
-        ({"pooling": ("mode",)}, "pooling"),
-    ],
-)
-def test_candidates_that_mean_nothing_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        PatchwiseOptions(**wrong)
-
-
-def test_its_options_are_a_section():
-    options = train_options("prichexy-net")(evaluation={"patchwise": {"cells": 12}})
-    assert options.evaluation.patchwise.cells == 12

@@ -5,7 +5,6 @@ import pytest
 import torch
 from identities import auc, owners_of
 
-from anonymize.configuration import train_options
 from attacks.attacker import Auxiliary, ImageSet
 from attacks.attackers.pixel_map import MappedPixels, PixelMap, PixelMapOptions
 
@@ -75,7 +74,3 @@ def test_a_secret_order_of_the_pixels_hides_nobody():
     known = Auxiliary(real[train], released[train], real[validation], released[validation])
     attacker = MappedPixels(options).fit(known, seed=0)
     assert auc(attacker, released[test], real[test]) > 0.95
-
-
-def test_its_options_are_a_section():
-    assert train_options("prichexy-net")().evaluation.pixel_map.pixels == PixelMapOptions().pixels

@@ -1,14 +1,11 @@
 """A probe made of several images is taken apart, whoever else is in it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from identities import auc, image_set, parts
 from scipy.optimize import nnls
 
-from anonymize.configuration import train_options
 from attacks.attacker import ImageSet
 from attacks.attackers.unmixing import Unmixing, UnmixingOptions
 from attacks.measuring.metrics import PairCounts, pair_auc
@@ -154,29 +151,6 @@ def test_who_is_in_no_mean_is_not_found():
     assert abs(auc(attacker, mixed(unseen), others) - 0.5) < 0.1
 
 
-@pytest.mark.parametrize("knowledge", ["ignorant", "informed"])
-def test_it_learns_who_is_shown(knowledge):
-    attacker = Unmixing(OPTIONS, knowledge=knowledge).fit(parts(), seed=0)
-    assert auc(attacker, image_set(12, seed=4, first=500)) > 0.9
-
-
-def test_what_was_moved_elsewhere_is_brought_back():
-    def turned(images):
-        return ImageSet(images.images.rot90(1, dims=(2, 3)), images.owners)
-
-    train, validation = image_set(60, seed=1), image_set(20, seed=2, first=100)
-    known = parts(
-        real=train,
-        released=turned(train),
-        validation_real=validation,
-        validation_released=turned(validation),
-    )
-    unseen = image_set(30, seed=3, first=500)
-    with_map = Unmixing(OPTIONS).fit(known, seed=0)
-    without = Unmixing(OPTIONS.model_copy(update={"undo": 0})).fit(known, seed=0)
-    assert auc(with_map, turned(unseen), unseen) > auc(without, turned(unseen), unseen) + 0.2
-
-
 def test_a_probe_alone_scores_as_among_others_of_its_kind():
     """Rows that show one released image have one score, and the order of the probes is theirs."""
     attacker = Unmixing(OPTIONS).fit(of_mixtures(), seed=0)
@@ -197,28 +171,3 @@ def test_it_can_be_repeated():
     known, probes = of_mixtures(), image_set(6, seed=5).images
     first, again = (Unmixing(OPTIONS).fit(known, seed=1).score(probes, probes) for _ in range(2))
     assert np.array_equal(first, again)
-
-
-def test_a_patient_of_several_images_is_needed():
-    single = image_set(20, each=1)
-    with pytest.raises(Exception, match="several images"):
-        Unmixing(OPTIONS).fit(replace(parts(), real=single, released=single), seed=0)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"sides": (32, 16)}, "sides must be ascending"),
-        ({"people": (0.5,)}, "people must be 0, or 1 or more"),
-        ({"sparsity": (1.0,)}, "sparsity must lie in"),
-        ({"shrinkage": ()}, "need one value or more"),
-    ],
-)
-def test_candidates_that_mean_nothing_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        UnmixingOptions(**wrong)
-
-
-def test_its_options_are_a_section():
-    options = train_options("prichexy-net")(evaluation={"unmixing": {"committee": 2}})
-    assert options.evaluation.unmixing.committee == 2

@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 from asked import ask
-from identities import image_set, parts
 from overlapping import folder_of
 
-from anonymize.errors import DataError
-from attacks.attacker import ImageSet
-from attacks.attackers.contrastive import Contrastive, ContrastiveOptions
-from attacks.attackers.histogram_metric import HistogramMetric, HistogramMetricOptions
-from attacks.attackers.retrieval import Retrieval, RetrievalOptions
 from attacks.cli import main
-from attacks.measuring.metrics import Owners
 
 FREE = "training-free"
 
@@ -36,30 +29,3 @@ def test_an_evaluation_of_nothing_says_so(tmp_path, patients, part, attackers, m
     given += ["--set", f"data.cache={tmp_path}/cache", "--out", tmp_path / "out"]
     assert message in ask(main, "evaluate", *given, code=2).output.strip().splitlines()[-1]
     assert not (tmp_path / "out" / "results.json").exists()
-
-
-SMALL = {"epochs": 1, "architecture": "compact", "width": 4, "features": 8}
-LEARNERS = [
-    Contrastive(ContrastiveOptions(**SMALL, patients=4)),
-    Retrieval(RetrievalOptions(**SMALL, head_epochs=0, batch=8, memory=0, rate=0.01)),
-    HistogramMetric(HistogramMetricOptions(cells=(4,), components=(4,), copies=0)),
-]
-
-
-@pytest.mark.parametrize("attacker", LEARNERS, ids=lambda a: a.name)
-def test_patients_of_one_image_teach_nothing(attacker):
-    alone = image_set(12, each=1)
-    with pytest.raises(DataError, match="several images"):
-        attacker.fit(parts(real=alone, released=alone), seed=0)
-
-
-@pytest.mark.parametrize("attacker", LEARNERS, ids=lambda a: a.name)
-def test_a_validation_part_without_pairs_is_refused(attacker):
-    alone = image_set(6, each=1, first=50)
-    one = ImageSet(
-        alone.images, Owners(alone.owners.image, alone.owners.patient * 0, alone.owners.identified)
-    )
-    for validation in (alone, one):
-        sets = parts(validation_real=validation, validation_released=validation)
-        with pytest.raises(DataError, match="validation part cannot tell"):
-            attacker.fit(sets, seed=0)
