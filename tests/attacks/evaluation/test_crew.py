@@ -17,6 +17,8 @@ import pytest
 import torch
 import yaml
 from changing import altered
+from shown import Shown
+from test_results import measured_in, without
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
@@ -27,7 +29,7 @@ from attacks.evaluation.processes import engines
 from attacks.evaluation.processes.crew import Crew, carry_out
 from attacks.evaluation.processes.engines import Outcome, Setup, _Worker, devices
 from attacks.evaluation.processes.tasks import tasks_of, tasks_of_one
-from attacks.evaluation.processes.work import Ended, Silent, State, Work
+from attacks.evaluation.processes.work import Ended, Silent, Work
 from attacks.training.once import once
 
 pytestmark = pytest.mark.whole
@@ -74,9 +76,7 @@ def plan(few):
 
 def figures(found):
     """All that is in results.json but times."""
-    plain = json.loads(found.results.model_dump_json(exclude={"made"}))
-    assert all(method.pop("cost") for method in plain["methods"])
-    return plain
+    return without(json.loads(found.results.model_dump_json()), {"cost", "made"})
 
 
 def test_two_processes_find_what_one_finds_and_a_kill_costs_nothing_twice(
@@ -173,20 +173,15 @@ def test_few_images_are_for_one_process():
 
 
 def test_the_forecast_takes_the_workers_into_account(clock):
-    states = []
-
-    class Kept(Silent):
-        def show(self, state: State) -> None:
-            states.append(state)
-
-    work = Work([("attack", 0)] * 5, display=Kept(), clock=clock)
+    shown = Shown()
+    work = Work([("attack", 0)] * 5, display=shown, clock=clock)
     work.workers = 2
     first, second = (work.begun(("attack",), title) for title in "ab")
     clock.time += 10
     work.ended(Ended("attack", "a", "found", 10), [second])
-    assert states[-1].left == (4 * 10 - 10) / 2
+    assert shown.states[-1].left == (4 * 10 - 10) / 2
     work.show(second)
-    assert states[-1].title == "b"
+    assert shown.states[-1].title == "b"
     assert first.seconds == 10
 
 
@@ -227,20 +222,13 @@ def test_a_process_that_hangs_up_and_lives_on_is_not_waited_for(monkeypatch):
     assert (place, "signal 9" in outcome.refused) == (0, True)
 
 
-def plain(out):
-    found = json.loads((out / "results.json").read_text())
-    del found["made"], found["command"]
-    assert all(method.pop("cost") for method in found["methods"])
-    return json.dumps(found)
-
-
 @pytest.fixture(scope="module")
 def alone(smaller, tmp_path_factory):
     """A configuration, and what one process finds."""
     folder = tmp_path_factory.mktemp("alone")
     (folder / "tiny.yaml").write_text(yaml.safe_dump(smaller))
     subprocess.run(asked(folder / "tiny.yaml", folder / "out", "--workers", 1), check=True)
-    return folder / "tiny.yaml", plain(folder / "out")
+    return folder / "tiny.yaml", measured_in(folder / "out")
 
 
 @pytest.mark.slow
@@ -263,7 +251,7 @@ def test_processes_that_are_killed_leave_nothing_half(alone, tmp_path):
     assert not alive
     assert not (tmp_path / "results.json").exists()
     subprocess.run(command, check=True)
-    assert plain(tmp_path) == expected
+    assert measured_in(tmp_path) == expected
 
 
 def _computes(pid):
@@ -290,7 +278,7 @@ def test_a_process_that_is_killed_is_named_and_the_same_command_goes_on(alone, t
     assert "its process ended (signal 9)" in said
     assert "real images" in said or METHODS[1].replace(":", " ") in said
     subprocess.run(command, check=True)
-    assert plain(tmp_path) == expected
+    assert measured_in(tmp_path) == expected
 
 
 @pytest.mark.slow
@@ -298,7 +286,7 @@ def test_a_ray_cluster_finds_the_same(alone, tmp_path):
     pytest.importorskip("ray")
     config, expected = alone
     subprocess.run(asked(config, tmp_path, "--engine", "ray", "--workers", 2), check=True)
-    assert plain(tmp_path) == expected
+    assert measured_in(tmp_path) == expected
 
 
 @pytest.mark.slow
@@ -314,4 +302,4 @@ def test_a_node_that_is_killed_loses_no_task_and_changes_no_figure(alone, tmp_pa
             killed = second_node.lose()
     assert process.wait() == 0, said
     assert killed >= 2  # the raylet and who worked there
-    assert plain(tmp_path) == expected
+    assert measured_in(tmp_path) == expected

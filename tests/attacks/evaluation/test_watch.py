@@ -5,6 +5,7 @@ import time
 
 import pytest
 from asked import ask
+from shown import Shown
 
 from anonymize.errors import DataError
 from anonymize.folder_lock import own_folder
@@ -12,17 +13,6 @@ from attacks.cli import main
 from attacks.commands import watch
 from attacks.evaluation.processes.recorded import FILE, Recorded, read_progress
 from attacks.evaluation.processes.work import Silent, State
-
-
-class Shown(Silent):
-    def __init__(self):
-        self.said, self.states = [], []
-
-    def say(self, line):
-        self.said.append(line)
-
-    def show(self, state):
-        self.states.append(state)
 
 
 def test_what_is_shown_is_written_down(tmp_path, clock):

@@ -3,11 +3,12 @@
 import json
 
 import pytest
+from shown import Shown
 
 from anonymize.configuration import load_options
 from anonymize.errors import DataError
 from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.processes.work import Silent, State
+from attacks.evaluation.processes.work import State
 from attacks.recommending.measuring import Measuring
 from attacks.recommending.search import Deadline, OutOfTime, Timed, search
 
@@ -108,19 +109,8 @@ def test_what_the_data_do_not_allow_is_left_out_with_its_reason(clock):
         searched(clock, 1000, fails=("real",))
 
 
-class Seen(Silent):
-    def __init__(self):
-        self.states, self.lines = [], []
-
-    def say(self, line):
-        self.lines.append(line)
-
-    def show(self, state):
-        self.states.append(state)
-
-
 def test_only_the_new_method_is_shown_until_the_deadline(clock):
-    seen, deadline = Seen(), Deadline(10, clock)
+    seen, deadline = Shown(), Deadline(10, clock)
     shown = Timed(seen, deadline, "b")
     shown.show(State(1, 9, "a: attack", left=99.0))
     shown.show(State(2, 9, "b: attack", left=99.0))
@@ -134,10 +124,10 @@ def test_only_the_new_method_is_shown_until_the_deadline(clock):
 
 
 def test_what_was_said_of_one_candidate_is_not_said_with_the_next(clock):
-    seen, deadline, said = Seen(), Deadline(10, clock), set()
+    seen, deadline, said = Shown(), Deadline(10, clock), set()
     for line in ("a: labels is left out", "a: labels is left out", "b: labels is left out"):
         Timed(seen, deadline, "b", said).say(line)
-    assert seen.lines == ["a: labels is left out", "b: labels is left out"]
+    assert seen.said == ["a: labels is left out", "b: labels is left out"]
 
 
 def test_a_candidate_takes_its_attackers_and_the_making_of_its_release(tmp_path):
