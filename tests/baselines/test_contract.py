@@ -167,7 +167,9 @@ def test_fingerprint_is_that_of_the_model_file(case, spec, model):
         assert model.fingerprint == hashlib.sha256(content).hexdigest()
 
 
-@pytest.mark.parametrize("name", sorted({c.name for c in CASES if c.generator is None}))
+@pytest.mark.parametrize(
+    "name", sorted({c.name for c in (*CASES, *SET_CASES) if c.generator is None})
+)
 def test_an_unknown_option_lists_the_known_ones(name):
     known = list(method_class(name).Options.model_fields)
     expected = "known here: " + ", ".join(known) if known else f"{name} takes no options"

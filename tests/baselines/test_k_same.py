@@ -7,7 +7,6 @@ from sets_made_up import people
 
 import anonymize
 from anonymize.data.batches import HeldImages
-from anonymize.errors import UsageError
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import codes_by_labels
 
@@ -98,9 +97,3 @@ def test_who_is_put_together_is_a_lot():
     assert (np.diag(beside) == 40).all()
     # Everybody stands beside each of 59 others 40 · 2 / 59 times on average.
     assert beside[~np.eye(60, dtype=bool)].max() < 12
-
-
-@pytest.mark.parametrize(("spec", "message"), [("k=1", "option k"), ("codes=0", "option codes")])
-def test_wrong_options(spec, message):
-    with pytest.raises(UsageError, match=message):
-        anonymize.load(f"k-same:{spec}")

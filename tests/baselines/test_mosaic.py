@@ -248,23 +248,6 @@ def test_as_many_mosaics_as_patches_allow(options, mosaics):
     assert len(np.unique(found.groups)) == 1
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("g=2,m=5", "m must be at most g² = 4, got 5"),
-        ("g=1", "option g"),
-        ("m=0", "option m"),
-        ("uses=0", "option uses"),
-        ("feather=1.1", "option feather"),
-        ("warp=0.4", "option warp"),
-        ("band=middle", "option band"),
-    ],
-)
-def test_wrong_options(spec, message):
-    with pytest.raises(UsageError, match=message):
-        anonymize.load(f"mosaic:{spec}")
-
-
 def test_fewer_pixels_than_patches_are_refused():
     small = people(20, size=(12, 3))
     with pytest.raises(

@@ -8,7 +8,6 @@ from skimage.metrics import structural_similarity
 
 import anonymize
 from anonymize.data.batches import HeldImages
-from anonymize.errors import UsageError
 from anonymize.set_anonymizer import Radiographs
 from baselines import neural_obfuscation
 from baselines.neural_obfuscation import (
@@ -128,9 +127,3 @@ def test_torch_keeps_its_random_numbers():
 def test_nobody_is_a_release_too():
     nobody = Radiographs(HeldImages(torch.rand(0, 1, 8, 8)), np.zeros(0, int), np.zeros((0, 1)))
     assert len(released(given=nobody)) == 0
-
-
-@pytest.mark.parametrize("spec", ["rho=-0.1", "batch=1", "steps=0", "width=0", "embedding=x"])
-def test_options_that_cannot_be(spec):
-    with pytest.raises(UsageError, match=spec.partition("=")[0]):
-        anonymize.load(f"neural-obfuscation:{spec}")

@@ -13,7 +13,7 @@ import anonymize
 from anonymize.anonymizer import load
 from anonymize.cli import main
 from anonymize.data.batches import HeldImages
-from anonymize.errors import DataError, ModelError, UsageError
+from anonymize.errors import DataError, ModelError
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
 from baselines.teacher import CrossFitted, descriptions
@@ -270,14 +270,6 @@ def test_without_a_pool_there_is_no_release():
 def test_a_pool_that_is_none_is_refused(known, message):
     with pytest.raises(DataError, match=message):
         made(known=known)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"), [("own=0.6", "own"), ("donors=1", "donors"), ("pool=0", "pool")]
-)
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(UsageError, match=f"utility-code: option {message}"):
-        load(f"utility-code:{options}")
 
 
 def test_files_are_not_released_with_it(tmp_path):
