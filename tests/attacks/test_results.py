@@ -214,20 +214,6 @@ def test_titles_are_short_and_unique():
     assert twice.titles() == ["prichexy-net μ=0.01 #1", "prichexy-net μ=0.01 #2"]
 
 
-def test_the_weight_of_a_loss_tells_trainings_apart():
-    two = [
-        Method(name="privacy-net", options={"features": 8, "verification_weight": weight})
-        for weight in (1.0, 10.0)
-    ]
-    assert made_up(methods=tuple(two)).titles() == ["privacy-net λ=1", "privacy-net λ=10"]
-
-
-def test_a_title_says_what_mu_counts():
-    own = {"features": 8, "unit": "pixels", "mu": 4.0, "controls": 24, "squarings": 7}
-    other = made_up(methods=(Method(name="prichexy-net", options=own),))
-    assert other.titles() == ["prichexy-net unit=pixels, μ=4, controls=24"]
-
-
 def test_several_levels_of_one_attacker_stand_side_by_side(tmp_path):
     both = {
         "verification": attack(0.8),

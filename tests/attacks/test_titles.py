@@ -41,6 +41,10 @@ def test_options_of_one_name_keep_that_of_their_section():
         ({"g": 4, "m": 16, "uses": 4}, "mosaic g=4, m=16, uses=4"),
         ({"k": 5, "by": "labels"}, "mosaic k=5"),
         ({"b": 8, "epsilon": 0.1, "m": 1}, "mosaic b=8, ε=0.1"),
+        (
+            {"features": 8, "unit": "pixels", "mu": 4.0, "controls": 24, "squarings": 7},
+            "mosaic unit=pixels, μ=4, controls=24",
+        ),
     ],
 )
 def test_what_a_method_is_stands_in_its_name_though_nothing_else_is_beside_it(options, title):

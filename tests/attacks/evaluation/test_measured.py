@@ -36,6 +36,12 @@ def figures(options, scores, shown, real):
     )
 
 
+def once(options, scores, shown, real):
+    """The figures of these rows, each one trial."""
+    drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+    return measure_identification(scores, shown, real, **drawn)
+
+
 def of(shown, real, everybody=None):
     """A release of these owners, of whom the part has ``everybody``."""
     codes = np.unique(real.patient) if everybody is None else everybody
@@ -49,12 +55,11 @@ def test_an_output_counts_once(options, release):
     found = figures(options, scores, shown, real)
     first = np.unique(output, return_index=True)[1]
     assert len(first) == OUTPUTS
-    drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-    once = measure_identification(scores[first], shown[first], real, **drawn)
+    expected = once(options, scores[first], shown[first], real)
     for name in ("auc", "precision_at_1", "r_s"):
-        assert found[name].value == once[name].value
-        np.testing.assert_array_equal(found[name].draws, once[name].draws)
-    many = measure_identification(scores, shown, real, **drawn)
+        assert found[name].value == expected[name].value
+        np.testing.assert_array_equal(found[name].draws, expected[name].draws)
+    many = once(options, scores, shown, real)
     assert found["precision_at_1"].patients < OUTPUTS < many["precision_at_1"].patients
 
 
@@ -90,16 +95,14 @@ def test_rows_of_an_output_that_are_told_apart_all_count(options, release):
     """As those of an attacker that is told which outputs are of one patient."""
     _, shown, real, scores = release
     apart = scores + np.arange(len(shown))[:, None] / len(shown)
-    drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-    expected = measure_identification(apart, shown, real, **drawn)["auc"]
+    expected = once(options, apart, shown, real)["auc"]
     assert figures(options, apart, shown, real)["auc"].value == expected.value
 
 
 def test_images_of_one_patient_stay_as_they_are(options, release):
     *_, real, scores = release
     equal = np.repeat(scores[:1], len(real), axis=0)
-    drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-    expected = measure_identification(equal, real, real, **drawn)["precision_at_1"]
+    expected = once(options, equal, real, real)["precision_at_1"]
     assert figures(options, equal, real, real)["precision_at_1"].patients == expected.patients
 
 
@@ -140,8 +143,7 @@ def test_outputs_of_a_patient_are_one_whose_contributors_are_in_all_of_them(opti
     rows = np.r_[np.arange(len(shown)), 3]  # and one for an output that is left
     given = {"test": scores[rows]}, "before-after", of(shown[rows], real)
     found = Measurer(options, None, "test").figures(*given, of_patients=True)
-    drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-    expected = measure_identification(*each_once(scores, together), real, **drawn)
+    expected = once(options, *each_once(scores, together), real)
     for name in ("auc", "precision_at_1", "r_s"):
         assert found[name].value == pytest.approx(expected[name].value)
         assert f"matched|{name}" in found

@@ -41,6 +41,12 @@ def found(attacked):
     return found_in(attacked[1])
 
 
+@pytest.fixture(scope="module")
+def whole(found):
+    """The same as results."""
+    return ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
+
+
 def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked, found):
     result, _ = attacked
     assert f"are released as these files were, up to {SIZE} × {SIZE} px" in result.stderr
@@ -153,9 +159,8 @@ def test_the_interval_is_that_of_the_binomial_law():
 
 
 @pytest.mark.parametrize(("p", "links"), [(0.004, False), (0.002, True)])
-def test_many_readings_of_a_coin_are_no_link(found, p, links):
+def test_many_readings_of_a_coin_are_no_link(whole, p, links):
     """Ten readings, one of which has this p: 0.025 holds for all of them together."""
-    whole = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
     nobody = {"found": 0.0, "share": 0.0, "interval": (0.0, 0.2)}
     one = altered(whole.attacks[0], found=nobody)
 
@@ -168,18 +173,16 @@ def test_many_readings_of_a_coin_are_no_link(found, p, links):
 
 
 @pytest.mark.parametrize(("patients", "said"), [(2, "of 2 patients: too few"), (3, "1.000")])
-def test_figures_of_two_people_are_not_said(found, patients, said):
-    results = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
-    several = altered(results.attacks[0].others, patients=patients, precision_at_1=1.0)
-    results = altered(results, attacks=(altered(results.attacks[0], others=several),))
-    header, (row,) = attack_table(results)
+def test_figures_of_two_people_are_not_said(whole, patients, said):
+    several = altered(whole.attacks[0].others, patients=patients, precision_at_1=1.0)
+    one = altered(whole, attacks=(altered(whole.attacks[0], others=several),))
+    header, (row,) = attack_table(one)
     assert row[header.index("others: P@1")] == said
     assert (row[header.index("others: AUC")] == "–") == (patients < 3)
 
 
-def test_all_files_of_few_people_are_not_cleared(found):
+def test_all_files_of_few_people_are_not_cleared(whole):
     """As many as can be found, of so few that chance is not excluded: that shows something."""
-    whole = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
 
     def said(share):
         few = {"found": 24.0 * share, "share": share, "files": 24, "expected": 8.0}
@@ -216,39 +219,38 @@ def test_who_learns_nothing_is_not_given_training_images(a_release, tmp_path):
     assert given("histogram-metric,training-free") == every
 
 
-def lines_of(found, release=None, people=PATIENTS, **demands):
+def lines_of(whole, release=None, **demands):
     """The lines of a policy, by what they say they demand."""
-    results = ReleaseResults.model_validate({k: v for k, v in found.items() if k != "verdict"})
-    verdict = judged_release(results, people, Policy(title="ours", **demands), release, ())
+    verdict = judged_release(whole, PATIENTS, Policy(title="ours", **demands), release, ())
     return {line.demand: line for line in verdict.lines}
 
 
-def test_what_an_attack_on_files_does_not_look_at_cannot_be_certified(found):
+def test_what_an_attack_on_files_does_not_look_at_cannot_be_certified(whole):
     asked_for = {"utility": {"margin": 0.05}, "min_jacobian": 0, "checks": True, "guidelines": "A"}
-    lines = lines_of(found, **asked_for, headers=True, text=True)
+    lines = lines_of(whole, **asked_for, headers=True, text=True)
     assert len(lines) == 6
     assert {line.outcome for line in lines.values()} == {"cannot be certified"}
 
 
-def test_every_attacker_has_to_keep_to_a_threshold_and_no_tail_is_fitted(found):
-    [line] = lines_of(found, precision_at_1=0.01).values()
+def test_every_attacker_has_to_keep_to_a_threshold_and_no_tail_is_fitted(whole):
+    [line] = lines_of(whole, precision_at_1=0.01).values()
     assert line.outcome == "fail"
     assert "training-free" in line.said
-    [line] = lines_of(found, precision_at_1=1).values()
+    [line] = lines_of(whole, precision_at_1=1).values()
     assert line.outcome == "pass"
     few, many = ({"people": n, "most": 0.01} for n in (PATIENTS, 10**6))
-    assert [line.outcome for line in lines_of(found, r_s=few).values()] == ["fail"]
-    held = lines_of(found, r_s=many | {"very_image": True})
+    assert [line.outcome for line in lines_of(whole, r_s=few).values()] == ["fail"]
+    held = lines_of(whole, r_s=many | {"very_image": True})
     assert [line.outcome for line in held.values()] == ["cannot be certified"] * 2
     assert all("fits no tail" in line.said for line in held.values())
 
 
-def test_the_manifest_says_whether_files_are_sound_and_folded(found):
+def test_the_manifest_says_whether_files_are_sound_and_folded(whole):
     seen = ReleaseSeen(30, {}, "gaussian-blur", searched=29, moves=False)
-    lines = lines_of(found, seen, headers=True, text=True, min_jacobian=0).values()
+    lines = lines_of(whole, seen, headers=True, text=True, min_jacobian=0).values()
     assert [line.outcome for line in lines] == ["pass", "pass", "fail"]
     folded = ReleaseSeen(30, {"changed": 1}, min_jacobian=-0.1)
-    lines = lines_of(found, folded, headers=True, text=True, min_jacobian=0).values()
+    lines = lines_of(whole, folded, headers=True, text=True, min_jacobian=0).values()
     assert {line.outcome for line in lines} == {"fail"}
 
 

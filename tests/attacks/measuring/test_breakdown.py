@@ -43,15 +43,17 @@ def scores_of(own, seed=1):
     return (rng.normal(size=(len(own), len(own))) + 1.5 * genuine_pairs(own, own)).astype("f4")
 
 
-def measured(data, scores, rate=0.05):
-    own = owners(data)
+def measured(data, scores, rate=0.05, sides=None):
+    """Of all images of the table, or of those of some ``sides``, (probes, gallery)."""
+    sides = sides or (owners(data),) * 2
     rates = {"false_match_rate": rate, "resamplings": 200, "seed": 0}
-    return measure_breakdown(scores, (own, own), data, **rates)
+    return measure_breakdown(scores, sides, data, **rates)
 
 
-def broken_down(data, scores, rate=0.05):
+def broken_down(data, scores, rate=0.05, sides=None):
     """The same as results have it."""
-    return split_breakdown(estimate_identification([measured(data, scores, rate)]), rate)[1]
+    found = estimate_identification([measured(data, scores, rate, sides)])
+    return split_breakdown(found, rate)[1]
 
 
 def by_hand(data, scores, rate):
@@ -116,10 +118,7 @@ def test_patients_of_many_released_images_are_set_apart():
     data, each = table(patients=60, each=7), 7
     own = owners(data)
     few = np.repeat(np.arange(60) % 3, each) * 3 + 1 > np.tile(np.arange(each), 60)  # 1, 4 or 7
-    scores = scores_of(own)[few]
-    shown = {"false_match_rate": 0.05, "resamplings": 200, "seed": 0}
-    found = measure_breakdown(scores, (own[few], own), data, **shown)
-    groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
+    groups = broken_down(data, scores_of(own)[few], sides=(own[few], own)).facts["images"]
     each_pairs = {"1": 20 * 6, "4": 20 * 4 * 6, "7 or more": 20 * 7 * 6}
     assert {group.group: group.pairs for group in groups} == each_pairs
 
@@ -133,9 +132,7 @@ def test_pairs_of_many_images_have_a_threshold_of_their_own():
     rng = np.random.default_rng(0)
     wide = np.where(np.repeat(many, 8)[shown], 0.1, 3.0)[:, None]
     scores = rng.normal(size=(len(own), len(own))) * wide + 0.5 * genuine_pairs(own, own)
-    rates = {"false_match_rate": 0.05, "resamplings": 200, "seed": 0}
-    found = measure_breakdown(scores.astype("f4"), (own, own), data, **rates)
-    groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
+    groups = broken_down(data, scores.astype("f4"), sides=(own, own)).facts["images"]
     rate = {group.group: group.rate.mean for group in groups}
     assert rate["7 or more"] > 0.95
     assert rate["2"] < 0.2
@@ -144,9 +141,7 @@ def test_pairs_of_many_images_have_a_threshold_of_their_own():
 def test_who_has_one_image_is_in_no_genuine_pair():
     data = table(patients=40, each=2)
     own = owners(data)[np.tile([True, False], 40) | (np.repeat(np.arange(40), 2) < 30)]
-    rates = {"false_match_rate": 0.05, "resamplings": 200, "seed": 0}
-    found = measure_breakdown(scores_of(own), (own, own), data, **rates)
-    groups = split_breakdown(estimate_identification([found]), 0.05)[1].facts["images"]
+    groups = broken_down(data, scores_of(own), sides=(own, own)).facts["images"]
     assert [(group.group, group.pairs) for group in groups] == [("2", 60)]
 
 
