@@ -15,12 +15,7 @@ from attacks.reporting.tables import markdown
 
 def cost() -> str:
     measured = json.loads((RESULTS / "cost.json").read_text(encoding="utf-8"))
-    times = (
-        "not measured" if (m := r["minutes"]) is None else f"{m:g} min" for r in measured["runs"]
-    )
-    rows = (
-        (f"`{r['command']}`", t, r["memory"]) for r, t in zip(measured["runs"], times, strict=True)
-    )
+    rows = ((f"`{r['command']}`", f"{r['minutes']:g} min", r["memory"]) for r in measured["runs"])
     return markdown((f"on {measured['machine']}", "time", "memory"), rows)
 
 
@@ -30,7 +25,7 @@ def known_answers() -> str:
     answers = [Answer.read(plain) for plain in measured["answers"]]
     counted = Counter(answer.verdict for answer in answers)
     found = ", ".join(f"{counted[one]} {one}" for one in ("right", "marked", "WRONG"))
-    date = (measured.get("made") or {}).get("date", "")[:10] or "a day that was not recorded"
+    date = measured["made"]["date"][:10]
     return f"{table(answers)}\nOf {len(answers)}: {found}. Run on {date}.\n"
 
 

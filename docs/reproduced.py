@@ -21,7 +21,6 @@ from attacks.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
-UNKNOWN = "the options were not kept"  # of results of schema version 1
 RUN = " --run RUN"
 OTHER_RUN = "a run of another evaluation"
 COMMAND = re.compile(r"`(attacks evaluate [^`]+)`")
@@ -61,8 +60,6 @@ def differences(key: str, page: str) -> list[str]:
     results lie.
     """
     kept = results(key)
-    if kept.version == 1:
-        return [UNKNOWN]
     try:
         call = documented(key, page)
         now, trainings = asked(call.replace(RUN, ""))

@@ -2,7 +2,7 @@
 
 A table stands between ``<!-- table: PATH -->`` and ``<!-- end -->`` and is the file at PATH, seen
 from the repository's root. These files are made here: tables of several committed results, the
-tables of each from its results.json (schema version 1 or 2), the coverage of the intervals, what
+tables of each from its results.json, the coverage of the intervals, what
 the attackers' own tests and the bench of known answers came to, and the map of the rooms. The
 pictures that need no images are drawn again.
 
@@ -146,9 +146,8 @@ def made() -> dict[Path, str]:
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": against_control(),
-        **{RESULTS / key / "control.md": against_control(key) for key in (STRONG, DRAWN)},
         **{RESULTS / key / "miniature.md": miniature(key) for key in GAMES},
-        **{RESULTS / key / "control.md": against_control(key) for key in GAMES},
+        **{RESULTS / key / "control.md": against_control(key) for key in (STRONG, DRAWN, *GAMES)},
         RESULTS / "sets.md": sets(),
         RESULTS / "sets_in_short.md": sets_in_short(),
         RESULTS / "together.md": together(),
@@ -182,13 +181,8 @@ def _own(key: str) -> Iterator[tuple[Path, str]]:
     shown = tables_of(found) | {"table1.md": text(table_1(found), notes(found))}
     for name, page in shown.items():
         if (path := RESULTS / key / name).is_file():
-            yield path, page + (f"\n{_to_be_made_again(late(key))}\n" if late(key) else "")
-
-
-def _to_be_made_again(why: list[str]) -> str:
-    if why == [reproduced.UNKNOWN]:
-        return f"**To be made again**: {why[0]}, so nothing shows that the command gives them."
-    return f"**To be made again**: the documented command gives other options: {'; '.join(why)}."
+            why = f"the documented command gives other options: {'; '.join(late(key))}."
+            yield path, page + (f"\n**To be made again**: {why}\n" if late(key) else "")
 
 
 def _reproduced() -> str:

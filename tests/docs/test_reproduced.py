@@ -153,9 +153,6 @@ def test_random_numbers_are_still_those_that_were_drawn(key):
 
 @pytest.mark.parametrize("key", reproduced.evaluations())
 def test_what_is_committed_is_what_its_command_gives(key):
-    if tables.results(key).version == 1:
-        assert tables.late(key) == [reproduced.UNKNOWN]
-        return
     assert tables.late(key) == []
     results = tables.results(key)
     measured = tables.FLOORS.keys() - (

@@ -19,27 +19,20 @@ TIMES = (1, 4, 16)
 def measured(name: str, rounds: int, grow: bool) -> dict[str, Any]:
     """Seconds and memory of a case, and its growth where it has one."""
     case = CASES[name]
-    found = _apart(_alternating, name, rounds)
+    found = _apart(alternating, name, rounds)
     sides = (False, True) if case.plain else (False,)
-    found["mebibytes"] = [_apart(_peak, name, plain) for plain in sides]
+    found["mebibytes"] = [_apart(peak, name, plain) for plain in sides]
     if case.grows and grow:
-        found["growth"] = [_apart(_growth, name, times) for times in TIMES]
+        found["growth"] = [_apart(growth, name, times) for times in TIMES]
     return found
 
 
-def _apart(work: Callable, *arguments: Any) -> Any:
-    """What it gives in a process that has done nothing else."""
+def _apart(work: Callable, name: str, how: int) -> Any:
+    """What ``work`` gives of a case in a process that has done nothing else."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, *arguments).result()
+        return pool.submit(_of_case, work, name, how).result()
 
 
-def _alternating(name: str, rounds: int) -> dict[str, Any]:
-    return alternating(CASES[name], rounds)
-
-
-def _peak(name: str, plain: bool) -> float:
-    return peak(CASES[name], plain)
-
-
-def _growth(name: str, times: int) -> dict[str, float]:
-    return growth(CASES[name], times)
+def _of_case(work: Callable, name: str, how: int) -> Any:
+    """By its name: a case itself does not go to another process."""
+    return work(CASES[name], how)
