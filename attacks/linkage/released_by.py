@@ -1,17 +1,15 @@
 """Which method made a release: by its manifest, and the journal in its private folder."""
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import anonymize
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.model_card import model_path
 from anonymize.release.places import MANIFEST
-from anonymize.release.records.journal import JOURNAL, LONGEST_HEADER
+from anonymize.release.records.journal import begun
 from anonymize.runs import MODEL, RUNS
 
 OF_NOISE = ("seed", "key_id")  # options that an adversary does not have
@@ -53,7 +51,7 @@ def method_of(
 
 
 def _with_options(name: str, private: Path | None) -> str:
-    header = _header(private)
+    header = {} if private is None else begun(private)
     if header.get("method") != name:
         raise UsageError(
             f"RELEASED was made by {name}, and its options are in the private folder alone: name "
@@ -76,15 +74,3 @@ def _first_row(released: Path) -> dict[str, str] | None:
             f"{MANIFEST} of RELEASED, which says what released the files, cannot be read; make it "
             "readable"
         ) from None
-
-
-def _header(private: Path | None) -> dict[str, Any]:
-    """Of the journal; empty where there is none."""
-    if private is None:
-        return {}
-    try:
-        with (private / JOURNAL).open("rb") as stream:
-            found = json.loads(stream.readline(LONGEST_HEADER))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
