@@ -10,7 +10,6 @@ holds none of the others: who holds fewer of them finds her the sooner.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -81,10 +80,9 @@ def measure_crowd(
     asked = PEOPLE if stratum == ALL else FEW
     for people in sorted({met, *(n for n in asked if n <= met)}):
         named |= {f"{EXACT}|{people}|{n}": m for n, m in rates.exact(people - 1)}
-    tails = Tails.of(crowd.strangers, seed)
-    if tails is not None:
-        for people in (n for n in asked if n > met):
-            named |= _extrapolated(rates, tails, people)
+    tails = _tails(crowd.strangers, seed)
+    for people in (n for n in asked if n > met):
+        named |= _extrapolated(rates, tails, people)
     if stratum == ALL:
         named |= dict(rates.by_probes())
         named |= _held_out(rates, seed)
@@ -162,30 +160,23 @@ class _Rates:
         return self.of_probes(values) if name == "rank_1" else self.of_patients(values)
 
 
-@dataclass(frozen=True)
-class Tails:
-    """Both models of the strangers of a crowd: as they are, without each group of people in turn,
-    and above other thresholds."""
+# By model, the strangers of a crowd: as they are, without each group of people in turn, and above
+# other thresholds.
+Tails = Mapping[str, tuple[Tail, Sequence[Tail], Sequence[Tail]]]
 
-    whole: Mapping[str, Tail]
-    without: Mapping[str, Sequence[Tail]]
-    other: Mapping[str, Sequence[Tail]]
 
-    @classmethod
-    def of(cls, strangers: Strangers, seed: int) -> Self | None:
-        """None where the people are too few."""
-        group = np.random.default_rng(seed).permutation(len(strangers.there)) % GROUPS
-        left = [Excesses.of(strangers.without(group == n)) for n in range(GROUPS)]
-        whole, *other = (Excesses.of(strangers, share) for share in SHARES)
-        kept = [e for e in left if e is not None]
-        if whole is None or len(kept) < GROUPS or not whole.scale.any():
-            return None
-        others = [e for e in other if e is not None]
-        return cls(
-            {name: fit(whole) for name, fit in FITS.items()},
-            {name: [fit(e) for e in kept] for name, fit in FITS.items()},
-            {name: [fit(e) for e in others] for name, fit in FITS.items()},
-        )
+def _tails(strangers: Strangers, seed: int) -> Tails:
+    """Of both models; of none where the people are too few."""
+    group = np.random.default_rng(seed).permutation(len(strangers.there)) % GROUPS
+    left = [Excesses.of(strangers.without(group == n)) for n in range(GROUPS)]
+    whole, *other = (Excesses.of(strangers, share) for share in SHARES)
+    without, beside = ([e for e in kind if e is not None] for kind in (left, other))
+    if whole is None or len(without) < GROUPS or not whole.scale.any():
+        return {}
+    return {
+        model: (fit(whole), [*map(fit, without)], [*map(fit, beside)])
+        for model, fit in FITS.items()
+    }
 
 
 def _extrapolated(rates: _Rates, tails: Tails, people: int) -> dict[str, Measured]:
@@ -194,19 +185,14 @@ def _extrapolated(rates: _Rates, tails: Tails, people: int) -> dict[str, Measure
     found: dict[str, Measured] = {}
     draws = len(rates.weights)
     choice = np.random.default_rng(people)
-    for model, tail in tails.whole.items():
-        base = rates.beyond(tail, people - 1)
-        moved = {
-            name: [
-                [float(rates.beyond(t, people - 1)[name].mean()) for t in kind[model]]
-                for kind in (tails.without, tails.other)
-            ]
-            for name in base
-        }
-        for name, values in base.items():
+    for model, (whole, *others) in tails.items():
+        moved = [[rates.beyond(tail, people - 1) for tail in kind] for kind in others]
+        for name, values in rates.beyond(whole, people - 1).items():
             measured = rates.mean(name, values)
             centre = _log_odds(measured.value)
-            groups, thresholds = (_log_odds(np.array(m)) for m in moved[name])
+            groups, thresholds = (
+                _log_odds(np.array([one[name].mean() for one in kind])) for kind in moved
+            )
             # A jackknife's differences are those of draws over the root of the groups left.
             of_people = (groups - groups.mean()) * np.sqrt(GROUPS - 1)
             of_thresholds = np.r_[0.0, thresholds - centre]
@@ -225,8 +211,8 @@ def _held_out(rates: _Rates, seed: int) -> dict[str, Measured]:
         return {}
     left_out = np.random.default_rng(seed).permutation(everybody) >= few
     part = strangers.without(left_out)
-    tails = Tails.of(part, seed)
-    if tails is None:
+    tails = _tails(part, seed)
+    if not tails:
         return {}
     people = int(rates.crowd.people.min()) + 1
     foretold = _extrapolated(rates, tails, people)
