@@ -13,7 +13,6 @@ from anonymize.data.table import Table
 from attacks.measuring.estimates import Record
 
 YEARS = 5  # of age are one group
-KNOWN = ("age", "sex", "view")
 
 
 class Groups(Record):
@@ -35,37 +34,27 @@ class Groups(Record):
 def small_groups(table: Table, rows: np.ndarray) -> Groups | None:
     """Of some rows of a table; None where nothing is known beside the pixels."""
     frame = table.frame.iloc[rows]
-    values = {
-        "age": (frame["age"].astype(float) // YEARS).where(frame["age"].notna(), -1),
-        "sex": frame["sex"].astype(str),
-        "view": frame["view"].astype(str),
-    }
-    unknown: dict[str, object] = {"age": -1, "sex": "", "view": ""}
-    facts = {name: v.to_numpy() for name, v in values.items() if (v != unknown[name]).any()}
+    values = {"age": (frame["age"].astype(float) // YEARS).fillna(-1)}
+    values |= {name: frame[name].astype(str) for name in ("sex", "view")}
+    facts = {n: v for n, v in values.items() if (v != (-1 if n == "age" else "")).any()}
     labels = frame[list(table.labels)].to_numpy(float)
     findings = [row.tobytes() for row in np.nan_to_num(labels, nan=-1)]
     by = (*facts, *(("findings",) if table.labels else ()))
     if not by:
         return None
-    known = pd.DataFrame({**facts, "findings": findings, "who": frame["patient_id"].to_numpy()})
-    size = known.groupby(list(by))["who"].nunique()
-    alone = known.join((size == 1).rename("alone"), on=list(by))
+    known = pd.DataFrame({"all": 0, **facts, "findings": findings, "who": frame["patient_id"]})
+    people = known.groupby(list(by))["who"]
     diverse = told = None
     if table.labels:
-        few = known.groupby(list(facts))["findings"].nunique() if facts else None
-        if few is None:
-            diverse = len(set(findings))
-            told = known["who"].nunique() if diverse == 1 else 0
-        else:
-            diverse = int(few.min())
-            uniform = known.join((few == 1).rename("uniform"), on=list(facts))
-            told = int(uniform.loc[uniform["uniform"], "who"].nunique())
+        possible = known.groupby(["all", *facts])["findings"]
+        diverse = int(possible.nunique().min())
+        told = known.loc[possible.transform("nunique") == 1, "who"].nunique()
     return Groups(
         by=by,
-        patients=int(known["who"].nunique()),
-        groups=len(size),
-        k=int(size.min()),
-        alone=int(alone.loc[alone["alone"], "who"].nunique()),
+        patients=known["who"].nunique(),
+        groups=people.ngroups,
+        k=int(people.nunique().min()),
+        alone=known.loc[people.transform("nunique") == 1, "who"].nunique(),
         diversity=diverse,
         told=told,
     )
