@@ -24,10 +24,10 @@ def titles(methods: Sequence[Named]) -> list[str]:
 
 def told_apart(methods: Sequence[Named], trainings: Sequence[Mapping[str, Any]]) -> list[Named]:
     """The methods, twins with those options of their ``trainings`` in which they differ."""
-    leaves = [dict(_leaves(training)) for training in trainings]
+    flat = [dict(leaves(training)) for training in trainings]
     found: list[Named] = []
-    for method, own in zip(methods, leaves, strict=True):
-        twins = [t for other, t in zip(methods, leaves, strict=True) if other == method]
+    for method, own in zip(methods, flat, strict=True):
+        twins = [t for other, t in zip(methods, flat, strict=True) if other == method]
         differ = [key for key in own if any(twin.get(key) != own[key] for twin in twins)]
         last = [key.rpartition(".")[2] for key in differ]
         named = {n if last.count(n) == 1 else k: own[k] for k, n in zip(differ, last, strict=True)}
@@ -35,10 +35,11 @@ def told_apart(methods: Sequence[Named], trainings: Sequence[Mapping[str, Any]])
     return found
 
 
-def _leaves(options: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(options: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every option that is no section, by its path, as "data.size"."""
     for name, value in options.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{before}{name}.")
+            yield from leaves(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value
 

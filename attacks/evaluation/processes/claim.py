@@ -14,6 +14,7 @@ from anonymize import whole_file
 from anonymize.errors import UsageError
 from anonymize.folder_lock import own_folder
 from anonymize.options import TrainOptions
+from attacks.titles import leaves
 
 NAMED = 4  # differences that the message names
 
@@ -75,17 +76,8 @@ def of_options(options: TrainOptions) -> dict[str, Any]:
     """The options that figures depend on, flat, and where the data set lies."""
     root = options.data.root
     where = "" if root is None else str(root.expanduser().resolve())
-    return {"data.root": where} | _flat(options.that_matter("figures"))
-
-
-def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            found |= _flat(value, f"{before}{key}.")
-        else:  # as text: an option that is a list is one value
-            found[before + key] = str(value)
-    return found
+    # As text: an option that is a list is one value.
+    return {"data.root": where} | {k: str(v) for k, v in leaves(options.that_matter("figures"))}
 
 
 def _differences(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
