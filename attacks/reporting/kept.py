@@ -25,7 +25,7 @@ from attacks.evaluation.evaluate import Evaluation, Runs
 from attacks.measuring.extremes import Extreme, Guess, GuessPictures, PairPictures
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.reporting.harmless import harmless_record
-from attacks.results import Results, results_file
+from attacks.results import Results
 
 PICTURES, DRAWS = "pictures.npz", "draws.npz"
 PRIVATE = 0o600
@@ -195,18 +195,6 @@ def _read(path: Path) -> Arrays:
             f"{path.name} beside results.json cannot be read; remove it, and the report is built "
             "without its pictures"
         ) from None
-
-
-def read_results(path: Path) -> tuple[Evaluation, Path]:
-    """The evaluation of a results.json, or of the folder that holds one, with what lies beside it;
-    and the file.
-
-    Raises:
-        UsageError: there is no such file.
-        DataError: it is none that attacks evaluate writes.
-    """
-    file = results_file(path)
-    return read_kept(Results.read(file), file.parent), file
 
 
 def harmless_evaluation(evaluation: Evaluation) -> Evaluation:

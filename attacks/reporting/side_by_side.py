@@ -17,7 +17,7 @@ from attacks.measuring.matching import PREFIX as MATCHED_RUNS
 from attacks.measuring.statistics import mean_over_runs, summary
 from attacks.reporting import readings
 from attacks.reporting.harmless import harmless
-from attacks.reporting.kept import harmless_evaluation, read_results
+from attacks.reporting.kept import harmless_evaluation, read_kept
 from attacks.reporting.readings import MATCHED, NAMES
 from attacks.reporting.tables import Table, in_words, signed
 from attacks.results import Method, Results, results_files
@@ -195,8 +195,9 @@ def named_sides(paths: Sequence[Path]) -> list[Side]:
         UsageError: a file that is not there, or one given twice.
         DataError: one that is none.
     """
-    folders = [file.resolve().parent for file in results_files(paths)]
-    read = [read_results(path)[0] for path in paths]
+    files = results_files(paths)
+    folders = [file.resolve().parent for file in files]
+    read = [read_kept(Results.read(file), file.parent) for file in files]
     deep = 1
     while len({folder.parts[-deep:] for folder in folders}) < len(folders):
         deep += 1

@@ -12,7 +12,8 @@ from pictured import full, pictured
 
 from anonymize.errors import DataError, UsageError
 from attacks.evaluation.evaluate import Evaluation
-from attacks.reporting.kept import DRAWS, PICTURES, harmless_evaluation, read_results, write_kept
+from attacks.reporting.kept import DRAWS, PICTURES, harmless_evaluation, read_kept, write_kept
+from attacks.results import Results, results_file
 
 
 @pytest.fixture
@@ -21,6 +22,10 @@ def folder(tmp_path):
     evaluation.results.write(tmp_path / "results.json")
     assert write_kept(evaluation, tmp_path) == [PICTURES, DRAWS]
     return tmp_path
+
+
+def kept_in(folder):
+    return read_kept(Results.read(folder / "results.json"), folder)
 
 
 def same(one, other, tolerance):
@@ -33,8 +38,7 @@ def same(one, other, tolerance):
 
 def test_all_comes_back(folder):
     given = pictured()
-    found, file = read_results(folder)
-    assert file == folder / "results.json"
+    found = kept_in(folder)
     assert found.results == given.results
     same(found.images, given.images, 1 / 255)
     same(found.displacements, given.displacements, 1e-3)
@@ -66,7 +70,7 @@ def test_the_same_pictures_give_the_same_bytes(folder, tmp_path_factory):
 def test_without_them_there_are_the_results(folder):
     (folder / PICTURES).unlink()
     (folder / DRAWS).unlink()
-    found, _ = read_results(folder / "results.json")
+    found = kept_in(folder)
     assert not any((found.images, found.pairs, found.runs))
     assert write_kept(Evaluation(full()), folder) == []
 
@@ -75,7 +79,7 @@ def test_large_pictures_are_made_smaller(tmp_path):
     given = full()
     write_kept(Evaluation(given, {t: torch.rand(1, 1, 600, 600) for t in given.titles()}), tmp_path)
     given.write(tmp_path / "results.json")
-    found, _ = read_results(tmp_path)
+    found = kept_in(tmp_path)
     assert {tuple(images.shape) for images in found.images.values()} == {(1, 1, 512, 512)}
 
 
@@ -99,28 +103,28 @@ def broken(path, kind):
 def test_a_broken_file_is_one_line(folder, kind, name):
     broken(folder / name, kind)
     if (kind, name) == ("floats", DRAWS):
-        assert read_results(folder)[0].runs == {}  # nothing of ours is in it
+        assert kept_in(folder).runs == {}  # nothing of ours is in it
         return
     with pytest.raises(DataError, match=r"beside results\.json") as error:
-        read_results(folder)
+        kept_in(folder)
     assert "\n" not in str(error.value)
 
 
 def test_pictures_of_other_results_are_refused(folder):
     fewer = altered(full(), methods=full().methods[:2])
     fewer.write(folder / "results.json")
-    found, _ = read_results(folder)
+    found = kept_in(folder)
     assert len(found.images) == 2  # of those that are there
     with np.load(folder / PICTURES) as kept:
         arrays = {**kept, "1/images": np.zeros((3, 1, 9, 8), np.uint8)}
     np.savez(folder / PICTURES, **arrays)
     with pytest.raises(DataError, match="of other results"):
-        read_results(folder)
+        kept_in(folder)
 
 
 def test_there_must_be_results(tmp_path):
     with pytest.raises(UsageError, match=r"RESULTS\.json must be a file"):
-        read_results(tmp_path)
+        results_file(tmp_path)
 
 
 def test_harmless_names_keep_their_pictures():
