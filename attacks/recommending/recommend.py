@@ -66,7 +66,6 @@ def recommend(
     *,
     compute: Compute,
     display: Display | None = None,
-    deadline: Deadline | None = None,
     evaluate: Evaluate = evaluate,
 ) -> Recommendation:
     """Measures as many candidates as the time allows and chooses among them.
@@ -74,14 +73,13 @@ def recommend(
     Called again with the same ``out``, it goes on where it was.
 
     Args:
-        deadline: another clock than that of ``asked``.
         evaluate: measures a plan (`attacks.evaluation.evaluate`).
 
     Raises:
         UsageError: findings that the data set does not have, or a folder of something else.
         DataError: data that cannot be read, or no patient with several images in a part.
     """
-    display, deadline = display or Silent(), deadline or Deadline(asked.seconds)
+    display, deadline = display or Silent(), Deadline(asked.seconds)
     data = Dataset.open(asked.options.data, counter(display, "preparing images"))
     options = _keeping(asked.options, asked.keep, data)
     data = replace(data, options=options.data)
