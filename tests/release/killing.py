@@ -12,8 +12,10 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from release_specimens import LONGEST, InProcess, Wave, quarantine, tree
@@ -29,9 +31,10 @@ def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def nth(owner, name, n, *, after):
-    """The ``n``-th call of a function is the last, before or after it did its work."""
-    real, calls = getattr(owner, name), itertools.count(1)
+def nth(owner, name, n, *, after, calls=None):
+    """The ``n``-th call of a function is the last, before or after it did its work; ``calls``:
+    counts those of several functions together."""
+    real, calls = getattr(owner, name), calls or itertools.count(1)
 
     def patched(*args, **kwargs):
         call = next(calls)  # several threads come here
@@ -92,31 +95,47 @@ POINTS = {
 }
 
 
-def forked(job, out, prepare=lambda: None):
-    """The process id of a release of ``job`` to ``out``."""
+def forked(work):
+    """The process id of a copy of this process, which does ``work`` and ends."""
     child = os.fork()
     if child == 0:
         signal.alarm(LONGEST)
         status = 7
         try:
-            prepare()
-            key = {"key_file": Path(job["key"])} if job.get("key") else {}
-            pipeline.apply(
-                Path(job["source"]), out, Wave(), ReleaseOptions(**job["options"], **key)
-            )
+            work()
             status = 0
         finally:
             os._exit(status)
     return child
 
 
+def killed(prepare, work):
+    """Whether ``work`` was killed, in a process of its own that ``prepare`` was called in."""
+    child = forked(lambda: (prepare(), work()))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def printed(program, *arguments):
+    """What a program of these, given as its module, prints until it has done all."""
+    command = [sys.executable, program.__file__, *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def release(job, out):
+    """A release of ``job`` to ``out``."""
+    key = {"key_file": Path(job["key"])} if job.get("key") else {}
+    pipeline.apply(Path(job["source"]), out, Wave(), ReleaseOptions(**job["options"], **key))
+
+
 def at_points(job):
     """Kills a release at each point; gives the points."""
     worker_pool.WorkerPool = InProcess
     for point in job["points"]:
-        status = os.waitpid(forked(job, Path(job["base"], point), POINTS[point]), 0)[1]
-        assert os.WIFSIGNALED(status), (point, status)
-        assert os.WTERMSIG(status) == signal.SIGKILL, (point, status)
+        work = partial(release, job, Path(job["base"], point))
+        assert killed(POINTS[point], work), point
         yield point
 
 
@@ -131,7 +150,7 @@ def at_random(job, *, kills, whole, longest):
     done, number, wrong, differ, moments = 0, 0, 0, 0, []
     while done < kills:
         out = Path(job["base"], str(number))
-        child = forked(job, out)
+        child = forked(partial(release, job, out))
         delay = rng.uniform(0, longest)
         limit = time.monotonic() + delay
         ended = 0
@@ -150,8 +169,7 @@ def at_random(job, *, kills, whole, longest):
             differ += failed(check_done, out, whole)
             number += 1
     out = Path(job["base"], str(number))
-    pid = forked(job, out)
-    assert os.waitpid(pid, 0)[1] == 0
+    assert os.waitpid(forked(partial(release, job, out)), 0)[1] == 0
     differ += failed(check_done, out, whole)
     seconds = round(time.monotonic() - started, 1)
     figures = {"kills": done, "releases": number + 1, "seconds": seconds, "released": moments}

@@ -8,13 +8,13 @@ the same is done again.
 import contextlib
 import itertools
 import json
-import os
 import shutil
-import signal
 import sys
+from functools import partial
 from pathlib import Path
 
-from release_specimens import LONGEST, InProcess, rows
+from killing import killed, nth
+from release_specimens import InProcess, rows
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
@@ -32,28 +32,11 @@ def decide(out, name, verdict):
         work.decide(number, verdict)
 
 
-def killed_before(change, work):
-    """True where ``work`` in a process of its own was killed before that many changes."""
-    child = os.fork()
-    if child == 0:
-        signal.alarm(LONGEST)
-        counted = itertools.count(1)
-        for owner, name in ((journal.os, "fsync"), (whole_file.os, "replace"), (Path, "unlink")):
-            setattr(owner, name, _dying(getattr(owner, name), counted, change))
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
-def _dying(real, counted, change):
-    def patched(*args, **options):
-        if next(counted) == change:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*args, **options)
-
-    return patched
+def before_change(n):
+    """The ``n``-th change to the disk, whatever it is, is not made."""
+    calls = itertools.count(1)
+    for owner, name in ((journal.os, "fsync"), (whole_file.os, "replace"), (Path, "unlink")):
+        nth(owner, name, n, after=False, calls=calls)
 
 
 def listed(out):
@@ -85,7 +68,7 @@ def main(base, name, verdict):
         for folder in ("out", "out-private"):
             shutil.rmtree(base / folder)
             shutil.copytree(kept / folder, base / folder)
-        died = killed_before(change, lambda: decide(out, name, verdict))
+        died = killed(partial(before_change, change), partial(decide, out, name, verdict))
         released, there = looked_at(out)
         with session.opened(out) as work:
             decided = {entry.output: session.state(entry) for entry in work.entries}

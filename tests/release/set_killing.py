@@ -2,13 +2,12 @@
 kills one a point, of the inputs of a :class:`set_specimens.Case` in BASE, whose workers are no
 processes. A sign + behind a point makes another OUT."""
 
-import os
-import signal
 import sys
+from functools import partial
 from pathlib import Path
 
-from killing import nth
-from release_specimens import LONGEST, InProcess
+from killing import killed, nth
+from release_specimens import InProcess
 from set_specimens import Case, folder
 
 from anonymize import load
@@ -39,17 +38,7 @@ def main(base, spec, people, *points):
     load(spec)  # imported once, before the forks
     case = Case(Path(base), spec, folder(int(people)))
     for point in points:
-        child = os.fork()
-        if child == 0:
-            signal.alarm(LONGEST)
-            POINTS[point.rstrip("+")]()
-            try:
-                case.apply(point)
-            finally:
-                os._exit(7)
-        status = os.waitpid(child, 0)[1]
-        assert os.WIFSIGNALED(status), (point, status)
-        assert os.WTERMSIG(status) == signal.SIGKILL, (point, status)
+        assert killed(POINTS[point.rstrip("+")], partial(case.apply, point)), point
         print(point)
 
 

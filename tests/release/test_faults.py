@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import killing
@@ -21,11 +20,7 @@ from anonymize.release.storage import StorageError
 
 
 def killed(*jobs):
-    program = [sys.executable, killing.__file__, *(json.dumps(job, default=str) for job in jobs)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(program, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return killing.printed(killing, *(json.dumps(job, default=str) for job in jobs))
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,13 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import review_killing
 import torch
 from dicom_specimens import dx
+from killing import printed
 from label_specimens import box_of, coco, ellipse, picture, png_mask
 from release_specimens import KINDS, Wave, checked, fill, quarantine, rows, tree
 from review_killing import decide
@@ -335,11 +333,9 @@ def test_killed_at_any_moment_it_goes_on(release, tmp_path, case):
     if "require_review" in options:
         decide(release.out, "gray8.png", "accepted")
         decide(release.out, "gray16.png", "accepted")
-    program = [sys.executable, review_killing.__file__, str(tmp_path), name, verdict]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(program, capture_output=True, text=True, env=environment)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(found) > 10, done.stderr
+    done = printed(review_killing, str(tmp_path), name, verdict)
+    found = [json.loads(line) for line in done.splitlines()]
+    assert len(found) > 10
     end = sorted(FILES) if verdict == "accepted" else ["gray16.png", "gray8.png"]
     for killed in found:
         assert killed["end"] == end

@@ -1,11 +1,8 @@
 """Killed between the phases or while it publishes: the same call ends as if undisturbed."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import set_killing
+from killing import printed
 from release_specimens import fill, png, tree
 from set_specimens import BENT, SPECS, Case, folder, gray
 
@@ -27,10 +24,8 @@ def killed(request, tmp_path_factory):
     spec, people = request.param
     case = Case(tmp_path_factory.mktemp("killed"), spec, folder(people)).begin()
     points = [*set_killing.POINTS, "settled+", "publishing+"]
-    program = [sys.executable, set_killing.__file__, str(case.base), spec, str(people), *points]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(program, capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == points, done.stderr
+    done = printed(set_killing, str(case.base), spec, str(people), *points)
+    assert done.split() == points
     case.apply("undisturbed")
     return case, tree(case.base / "undisturbed")
 

@@ -3,14 +3,15 @@
 import json
 import os
 import shutil
-import signal
+from functools import partial
 
 import dicom_specimens as dicom
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from release_specimens import KINDS, LONGEST, MIXED, Wave, checked, command, fill, rows, tree
+from killing import killed, nth
+from release_specimens import KINDS, MIXED, Wave, checked, command, fill, rows, tree
 
 from anonymize import whole_file
 from anonymize.cli import main
@@ -235,30 +236,6 @@ def test_an_out_of_something_else_is_refused(sharded, release, tmp_path):
     assert tree(sharded.out) == {"own.png": b"mine"}
 
 
-def _killed(owner, name, call, merged):
-    """Merges in a process that is killed before or after the ``call``-th call of a function."""
-    child = os.fork()
-    if child == 0:
-        signal.alarm(LONGEST)
-        real, calls = getattr(owner, name), iter(range(10**6))
-
-        def patched(*given, **options):
-            at = next(calls)
-            if at == call // 2 and call % 2 == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            found = real(*given, **options)
-            if at == call // 2:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return found
-
-        setattr(owner, name, patched)
-        try:
-            merged()
-        finally:
-            os._exit(7)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
 @pytest.mark.parametrize(
     ("owner", "name", "calls"),
     [
@@ -270,12 +247,11 @@ def _killed(owner, name, call, merged):
     ],
 )
 def test_a_killed_merge_goes_on(sharded, owner, name, calls):
-    shards = sharded()
-    kills = sum(
-        _killed(owner, name, call, lambda: merge.merge([shards], sharded.out)) for call in calls
-    )
-    assert kills > 0
-    merge.merge([shards], sharded.out)
+    """Before or after the ``calls // 2``-th call of a function, from 0."""
+    merged = partial(merge.merge, [sharded()], sharded.out)
+    last = [partial(nth, owner, name, 1 + call // 2, after=call % 2 == 1) for call in calls]
+    assert sum(killed(one, merged) for one in last) > 0
+    merged()
     assert tree(sharded.out) == sharded.whole.files
     assert not [p for p in tree(sharded.out.with_name("merged-private")) if ".anonymize-" in p]
 
