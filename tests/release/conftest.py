@@ -3,10 +3,20 @@
 from types import SimpleNamespace
 
 import pytest
+from dicom_specimens import SECRET
 from release_specimens import Wave, fill, quarantine, tree
 
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
+
+
+@pytest.fixture
+def key(tmp_path):
+    """A file of the key ``SECRET``, which nobody else may read."""
+    path = tmp_path / "secret.key"
+    path.write_bytes(SECRET)
+    path.chmod(0o600)
+    return path
 
 
 @pytest.fixture

@@ -109,9 +109,7 @@ def test_noise_that_is_a_guarantee_is_not_undone_by_the_manifest(release, model,
     assert all(json.loads(line)["figures"]["ssim"] for line in lines)
 
 
-def test_a_key_that_others_may_read_is_warned_of(run, tmp_path):
-    key = tmp_path / "k"
-    key.write_bytes(bytes(range(32)))
+def test_a_key_that_others_may_read_is_warned_of(run, key):
     key.chmod(0o640)
     assert "others may read --key-file" in run("--key-file", str(key)).stderr
     key.chmod(0o600)

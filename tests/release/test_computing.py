@@ -86,9 +86,8 @@ def test_whose_calls_keep_nothing_say_so(name, can):
 
 
 @pytest.mark.parametrize("spec", ["dp-pix:b=4", "random-warp:mu=0.05,size=32"])
-def test_noise_is_the_same_however_many_compute(source, spec):
-    (source.parent / "key").write_bytes(bytes(range(32)))
+def test_noise_is_the_same_however_many_compute(source, key, spec):
     for workers in (1, 3):
-        options = ReleaseOptions(workers=workers, key_file=source.parent / "key")
+        options = ReleaseOptions(workers=workers, key_file=key)
         pipeline.apply(source, source.parent / f"by{workers}", load(spec), options)
     assert tree(source.parent / "by1") == tree(source.parent / "by3")

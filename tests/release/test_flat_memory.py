@@ -106,32 +106,22 @@ def finished(folder, number):
     (folder / "manifest.csv").write_bytes(csv_bytes(MANIFEST_COLUMNS, rows))
 
 
+def measured(program, *arguments):
+    """What a program prints: two counts, and by how many KiB it grew."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
 def verify_growth(folder, number):
     finished(folder, number)
-    command = [sys.executable, "-c", LOOK, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-    files, findings, kib = json.loads(done.stdout)
+    files, findings, kib = measured(LOOK, folder)
     assert (files, findings) == (number, 0)
     return kib / 1024
 
 
-@ON_LINUX
-def test_memory_of_verify_is_flat(tmp_path):
-    assert verify_growth(tmp_path, 4000) < MIB
-
-
-@ON_LINUX
-@pytest.mark.slow
-def test_memory_of_verify_is_flat_over_100_000_files(tmp_path):
-    few, many = verify_growth(tmp_path / "few", 4000), verify_growth(tmp_path / "many", 100_000)
-    assert many - few < MIB
-
-
-def growth(folder, number):
+def release_growth(folder, number):
     made_up(folder, number)
-    command = [sys.executable, "-c", RUN, str(folder), str(number)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-    files, found, kib = json.loads(done.stdout)
+    files, found, kib = measured(RUN, folder, number)
     assert (files, found) == (number, number)
     with (folder / "out" / "manifest.csv").open() as stream:
         assert sum(1 for _ in stream) == number + 1
@@ -139,13 +129,15 @@ def growth(folder, number):
 
 
 @ON_LINUX
-def test_memory_is_flat(tmp_path):
+@pytest.mark.parametrize("growth", [release_growth, verify_growth])
+def test_memory_is_flat(tmp_path, growth):
     assert growth(tmp_path / "few", 4000) < MIB
 
 
 @ON_LINUX
 @pytest.mark.slow
-def test_memory_is_flat_over_100_000_files(tmp_path):
+@pytest.mark.parametrize("growth", [release_growth, verify_growth])
+def test_memory_is_flat_over_100_000_files(tmp_path, growth):
     few, many = growth(tmp_path / "few", 4000), growth(tmp_path / "many", 100_000)
     assert many - few < MIB
 

@@ -45,11 +45,8 @@ def described(data):
 
 
 @pytest.mark.parametrize("method", ["wave", "dp-pix"])
-def test_every_kind_is_kept(release, method, tmp_path):
+def test_every_kind_is_kept(release, method, key):
     # By a key, since other noise may leave a small image of 1 bit as it is, which is quarantined.
-    key = tmp_path / "secret.key"
-    key.touch(0o600)
-    key.write_text("0123456789abcdef" * 4)
     model = Wave() if method == "wave" else DPPix(b=4, key_file=key)
     done = release(KINDS, model, workers=2)
     assert done.quarantine == {}

@@ -34,21 +34,17 @@ def server():
 
 
 @pytest.fixture
-def store(server, monkeypatch, tmp_path):
+def store(server, key, monkeypatch, tmp_path):
     """A bucket of its own, by name: ``fill(prefix, files)``, ``tree(prefix)``, ``objects(prefix)``
-    and ``run(IN, OUT, …)``, which is the command in a folder of its own."""
+    and ``run(IN, OUT, …)``, the command in a folder of its own; ``apply(…)``: from in/ to out/."""
     given = {"ENDPOINT_URL": server, "ACCESS_KEY_ID": "key-of-tests", "SECRET_ACCESS_KEY": SECRET}
     for name, value in {**given, "DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.setattr(object_store, "PAUSES", (0,))
-    monkeypatch.setattr("anonymize.release.workers.worker_pool.WorkerPool", InProcess)
     monkeypatch.chdir(tmp_path)
     bucket = f"tests-{next(numbers)}"
     whole = Objects(bucket, "")
     whole._store.call_s3("create_bucket", Bucket=bucket)
-    key = tmp_path / "secret.key"
-    key.write_bytes(bytes(range(32)))
-    key.chmod(0o600)
 
     def put(prefix, files):
         for path, content in files.items():
@@ -71,9 +67,13 @@ def store(server, monkeypatch, tmp_path):
         assert "key-of-tests" not in said.output
         return said
 
-    made = SimpleNamespace(bucket=bucket, fill=put, tree=there, objects=objects, run=run)
-    made.address = f"s3://{bucket}/"
-    return made
+    def apply(*more):
+        return run(f"{address}in", f"{address}out", *more)
+
+    address = f"s3://{bucket}/"
+    return SimpleNamespace(
+        address=address, fill=put, tree=there, objects=objects, run=run, apply=apply
+    )
 
 
 def test_a_release_by_way_of_a_store_is_that_of_folders(store, tmp_path):
@@ -97,11 +97,11 @@ def test_a_release_by_way_of_a_store_is_that_of_folders(store, tmp_path):
     assert (again["uploaded"]["written"], again["uploaded"]["removed"]) == (0, 0)
 
 
-@pytest.mark.parametrize("key", ["a//b.png", "../up.png", "./a.png", "a/..", "x" * 300 + ".png"])
-def test_a_key_that_is_no_path_is_refused(store, key, tmp_path):
-    store.fill("in/", {"a.png": KINDS["gray8.png"], key: KINDS["gray8.png"], "folder/": b""})
+@pytest.mark.parametrize("path", ["a//b.png", "../up.png", "./a.png", "a/..", "x" * 300 + ".png"])
+def test_a_key_that_is_no_path_is_refused(store, path, tmp_path):
+    store.fill("in/", {"a.png": KINDS["gray8.png"], path: KINDS["gray8.png"], "folder/": b""})
     assert store.run(f"{store.address}in", "out").exit_code == 3
-    assert quarantine(tmp_path / "out-private") == {key: "unreadable"}
+    assert quarantine(tmp_path / "out-private") == {path: "unreadable"}
     assert len(tree(tmp_path / "out")) == 2
     said = checked(f"{store.address}in")
     assert said.exit_code == 2
@@ -110,11 +110,11 @@ def test_a_key_that_is_no_path_is_refused(store, key, tmp_path):
     )
 
 
-@pytest.mark.parametrize("key", ["a?versionId=1.png", "a b+#%41.png", "ä/é.png", "[a]*.png"])
-def test_a_key_of_any_other_form_is_read(store, key, tmp_path):
-    store.fill("in/", {key: KINDS["gray8.png"]})
-    assert store.run(f"{store.address}in", f"{store.address}out", "--names", "keep").exit_code == 0
-    assert set(store.tree("out/")) == {key, "manifest.csv"}
+@pytest.mark.parametrize("path", ["a?versionId=1.png", "a b+#%41.png", "ä/é.png", "[a]*.png"])
+def test_a_key_of_any_other_form_is_read(store, path, tmp_path):
+    store.fill("in/", {path: KINDS["gray8.png"]})
+    assert store.apply("--names", "keep").exit_code == 0
+    assert set(store.tree("out/")) == {path, "manifest.csv"}
 
 
 def test_a_listing_is_read_page_by_page(store, monkeypatch):
@@ -134,7 +134,7 @@ def test_a_listing_is_read_page_by_page(store, monkeypatch):
 def test_what_others_put_there_is_refused(store, tmp_path):
     store.fill("in/", {"a.png": KINDS["gray8.png"]})
     store.fill("out/", {"theirs.txt": b"x"})
-    said = store.run(f"{store.address}in", f"{store.address}out")
+    said = store.apply()
     assert (said.exit_code, "1 object that this release did not write" in said.output) == (2, True)
     assert not (tmp_path / "out").exists()
     assert store.tree("out/") == {"theirs.txt": b"x"}
@@ -142,15 +142,14 @@ def test_what_others_put_there_is_refused(store, tmp_path):
 
 def test_what_is_withdrawn_or_changed_there_is_mended(store, tmp_path):
     store.fill("in/", {"a.png": KINDS["gray8.png"], "b.png": KINDS["gray16.png"]})
-    release = f"{store.address}in", f"{store.address}out"
-    assert store.run(*release).exit_code == 0
+    assert store.apply().exit_code == 0
     whole = store.tree("out/")
     first, second, manifest = sorted(whole)
     store.fill("out/", {first: b"changed"})
-    assert store.run(*release).exit_code == 0
+    assert store.apply().exit_code == 0
     assert store.tree("out/") == whole
     store.fill("in/", {"b.png": b"\x89PNG\r\n\x1a\n no more"})
-    assert store.run(*release).exit_code == 3
+    assert store.apply().exit_code == 3
     now = store.tree("out/")
     assert now == tree(tmp_path / "out")
     assert len(now.keys() & {first, second}) == 1
@@ -159,23 +158,21 @@ def test_what_is_withdrawn_or_changed_there_is_mended(store, tmp_path):
 
 def test_the_manifest_goes_first_and_comes_last(store, monkeypatch):
     store.fill("in/", {"a.png": KINDS["gray8.png"]})
-    release = f"{store.address}in", f"{store.address}out"
     steps, write, remove = [], Objects.write, Objects.remove
     monkeypatch.setattr(Objects, "write", lambda o, p, d: (steps.append(p), write(o, p, d))[1])
     monkeypatch.setattr(Objects, "remove", lambda o, p: (steps.append(f"-{p}"), remove(o, p))[1])
-    assert store.run(*release, "--sign").exit_code == 0
+    assert store.apply("--sign").exit_code == 0
     assert steps[1:] == ["manifest.sig", "manifest.csv"]
     steps.clear()
     store.fill("in/", {"b.png": KINDS["gray16.png"]})
-    assert store.run(*release, "--sign").exit_code == 0
+    assert store.apply("--sign").exit_code == 0
     assert steps[:2] == ["-manifest.csv", "-manifest.sig"]
     assert steps[3:] == ["manifest.sig", "manifest.csv"]
 
 
 def test_a_release_that_waits_for_a_person_is_not_uploaded(store):
     store.fill("in/", {"a.png": KINDS["gray8.png"]})
-    release = f"{store.address}in", f"{store.address}out"
-    said = store.run(*release, "--require-review")
+    said = store.apply("--require-review")
     assert (said.exit_code, "uploaded   nothing" in said.output) == (3, True)
     assert store.tree("out/") == {}
 
@@ -185,7 +182,6 @@ def test_a_store_that_dies_in_the_middle_stops_and_the_same_command_goes_on(
     store, monkeypatch, tmp_path, lost
 ):
     store.fill("in/", FILES)
-    release = f"{store.address}in", f"{store.address}out"
     method = "put_object" if lost == "write" else "get_object"
     calls = itertools.count()
     alive = {"read": 3, "write": 2, "read back": len(FILES) + 2}[lost]
@@ -212,12 +208,12 @@ def test_a_store_that_dies_in_the_middle_stops_and_the_same_command_goes_on(
     with monkeypatch.context() as dying:
         prop = property(lambda objects: Dying(whole(objects)))
         dying.setattr(Objects, "_store", prop)
-        said = store.run(*release)
+        said = store.apply()
     assert said.exit_code == 4
     stop = "stopped, the object storage cannot be used: ConnectionResetError; see"
     assert stop in said.output
     assert "manifest.csv" not in store.tree("out/")
-    assert store.run(*release).exit_code == 3
+    assert store.apply().exit_code == 3
     assert store.tree("out/") == tree(tmp_path / "out")
 
 
@@ -276,7 +272,7 @@ def test_another_writer_is_noticed(store, monkeypatch):
         return write(objects, path, data)
 
     monkeypatch.setattr(Objects, "write", beside)
-    said = store.run(f"{store.address}in", f"{store.address}out")
+    said = store.apply()
     assert (said.exit_code, "something else wrote to OUT" in said.output) == (4, True)
     assert "manifest.csv" not in store.tree("out/")
 
@@ -284,21 +280,20 @@ def test_another_writer_is_noticed(store, monkeypatch):
 def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(store, tmp_path):
     two = {"a.png": KINDS["gray8.png"], "b.png": KINDS["gray16.png"]}
     store.fill("in/", two)
-    release = f"{store.address}in", f"{store.address}out"
-    assert store.run(*release).exit_code == 0
+    assert store.apply().exit_code == 0
     with session.opened(tmp_path / "out") as opened, InProcess(1, Limits()) as pool:
         ((path, _),) = opened.inputs(0)
         shown = Pictures(opened, pool).input(0, 0)
         assert np.array_equal(shown.values, view(path, two[path]).values)
         opened.decide(0, session.QUARANTINED)
-    assert store.run(*release).exit_code == 3
+    assert store.apply().exit_code == 3
     assert store.tree("out/") == tree(tmp_path / "out")
     assert len(store.tree("out/")) == 2
 
 
 def test_a_release_has_one_address(store, tmp_path):
     store.fill("in/", {"a.png": KINDS["gray8.png"]})
-    assert store.run(f"{store.address}in", f"{store.address}out").exit_code == 0
+    assert store.apply().exit_code == 0
     said = store.run(f"{store.address}in", f"{store.address}2/out")
     assert (said.exit_code, "uploaded to another OUT" in said.output) == (2, True)
     record = tmp_path / "out-private" / upload.FILE

@@ -3,10 +3,12 @@
 import os
 import socket
 from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from bombs import BOMBS, tagged
+from dicom_specimens import capture, changed, file
 from PIL import Image
 from release_specimens import (
     KINDS,
@@ -43,6 +45,10 @@ def twelve_bit_jpeg():
 
 def flipped(data, at):
     return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
+
+
+def captured(**header):
+    return file(changed(capture, **header))
 
 
 SPECIMENS = {
@@ -90,17 +96,25 @@ SPECIMENS = {
     "tiny.png": (png(scene(size=(15, 40)), 8, 0), "too-small"),
     "blank.png": (png(scene() * 0 + 9, 8, 0), "no-content"),
     "blank.jpg": (pillow(scene() * 0, "JPEG"), "no-content"),
+    "report.dcm": (captured(SOPClassUID="1.2.840.10008.5.1.4.1.1.88.33"), "dicom"),
+    "DICOMDIR": (captured(SOPClassUID="1.2.840.10008.1.3.10"), "dicomdir"),
+    "frames.dcm": (captured(NumberOfFrames=2), "multi-frame"),
+    "said.dcm": (captured(BurnedInAnnotation="YES"), "burned-in-annotation"),
+    "dx-said.dcm": (file(changed(BurnedInAnnotation="YES")), "burned-in-annotation"),
+    "cut.dcm": (file(changed())[:-5], "damaged"),
+    "text.dcm": (b"no image", "damaged"),
 }
 
 
 def test_specimens_are_refused_with_their_reason(release):
     files = {name: content for name, (content, _) in SPECIMENS.items()}
-    done = release({**files, "good.png": GOOD}, workers=2)
+    good = {"good.png": GOOD, "good.dcm": captured()}
+    done = release({**files, **good}, workers=2)
     assert done.quarantine == {name: reason for name, (_, reason) in SPECIMENS.items()}
-    assert set(done.files) == {"good.png", "manifest.csv"}
+    assert set(done.files) == {*good, "manifest.csv"}
     s = done.summary
-    assert (s.inputs, s.anonymized, s.left_out) == (len(SPECIMENS) + 1, 1, 6)
-    assert s.quarantined == len(SPECIMENS) - 6
+    assert (s.inputs, s.anonymized, s.left_out) == (len(SPECIMENS) + 2, 2, 7)
+    assert s.quarantined == len(SPECIMENS) - 7
     assert not s.complete
 
 
@@ -204,19 +218,18 @@ STAGES = [
 ]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, MemoryError, OSError, KeyError])
 @pytest.mark.parametrize(("module", "name"), STAGES, ids=[n for _, n in STAGES])
-def test_any_stage_that_raises_quarantines(release, monkeypatch, module, name, error):
-    def explode(*args, **kwargs):
-        raise error("Jane Doe")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(module, name, explode)
-        done = release({"a/Jane.png": GOOD})
-    assert done.files.keys() == {"manifest.csv"}
-    assert list(done.quarantine) == ["a/Jane.png"]
-    assert "Jane Doe" not in (release.private / "quarantine.csv").read_text()
-    assert "Jane Doe" not in (release.private / "journal.jsonl").read_text()
+def test_any_stage_that_raises_quarantines(release, monkeypatch, module, name):
+    for error in (RuntimeError, MemoryError, OSError, KeyError):
+        with monkeypatch.context() as broken:
+            stage = Mock(side_effect=error("Jane Doe"))
+            broken.setattr(module, name, stage)
+            done = release({"a/Jane.png": GOOD})
+        assert stage.called
+        assert done.files.keys() == {"manifest.csv"}
+        assert list(done.quarantine) == ["a/Jane.png"]
+        assert "Jane Doe" not in (release.private / "quarantine.csv").read_text()
+        assert "Jane Doe" not in (release.private / "journal.jsonl").read_text()
     again = release()
     assert again.quarantine == {}
     assert set(again.files) == {"a/Jane.png", "manifest.csv"}

@@ -209,9 +209,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(second_node, release, tmp_path):
-    key = tmp_path / "secret.key"
-    key.write_bytes(bytes(range(32)))
+def test_a_node_killed_in_the_middle_loses_and_doubles_nothing(second_node, release, key, tmp_path):
     kinds = {f"{n}/{name}": data for n in range(4) for name, data in {**MIXED, **KINDS}.items()}
     undisturbed = release(kinds, names="hashed", key_file=key)
     journal = tmp_path / "far-private" / "journal.jsonl"

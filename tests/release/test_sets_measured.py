@@ -8,7 +8,7 @@ from release_specimens import checked, command
 from set_specimens import Case, table
 
 from anonymize.release import verify
-from anonymize.release.sets import certificate, page
+from anonymize.release.sets import certificate
 
 METHOD = "k-same:k=3"
 
@@ -61,10 +61,17 @@ def released(case, results, out="out", model=METHOD):
     return command(case.source, case.base / out, *options, "--measured", path, model=model)
 
 
+def told(case, results, out="out"):
+    """What the certificate of a sound release says of ``results``, and its page."""
+    assert released(case, results, out).exit_code == 0
+    assert checked(case.base / out).exit_code == 0
+    found = certificate.read((case.base / out / "certificate.json").read_bytes())
+    return found.measured, (case.base / out / "certificate.md").read_text()
+
+
 def test_the_highest_figures_against_matched_impostors_are_said(case):
-    assert released(case, RESULTS).exit_code == 0
-    found = certificate.read((case.base / "out/certificate.json").read_bytes())
-    assert found.measured.model_dump() == {
+    found, said = told(case, RESULTS)
+    assert found.model_dump() == {
         **{"source": "covid19", "size": 64, "images": 200, "patients": 90, "attackers": 2},
         **{"matched": True, "auc": [0.612, 0.562, 0.662], "first_guess": [0.3, 0.25, 0.35]},
         **{"first_guess_coin": None, "given_away": None, "given_away_coin": None},
@@ -72,11 +79,9 @@ def test_the_highest_figures_against_matched_impostors_are_said(case):
     written = (case.base / "out/certificate.json").read_bytes()
     assert b"coin" not in written
     assert b"given_away" not in written
-    said = (case.base / "out/certificate.md").read_text()
     assert "AUC against people alike in what is known of them, where 0.5 is chance: 0.612" in said
     assert "squares of 64 pixels, and not of 32; the highest of 2 attackers" in said
     assert "is no part of this page" not in said
-    assert checked(case.base / "out").exit_code == 0
     assert released(case, RESULTS).exit_code == 0  # goes on, and nothing is left to do
 
 
@@ -84,12 +89,9 @@ def test_what_a_coin_guesses_stands_beside(case):
     results = copy.deepcopy(RESULTS)
     for attack_on_it in results["methods"][2]["privacy"].values():
         attack_on_it["matched"]["estimates"]["precision_at_1_coin"] = {"mean": 0.03379}
-    released(case, results)
-    found = certificate.read((case.base / "out/certificate.json").read_bytes())
-    assert found.measured.first_guess_coin == 0.034
-    said = (case.base / "out/certificate.md").read_text()
+    found, said = told(case, results)
+    assert found.first_guess_coin == 0.034
     assert "right: 0.3 (0.25 to 0.35) of 1; a coin's: 0.034." in said
-    assert checked(case.base / "out").exit_code == 0
 
 
 def test_patients_given_away_stand_beside_their_own_coin_or_not_at_all(case):
@@ -101,22 +103,16 @@ def test_patients_given_away_stand_beside_their_own_coin_or_not_at_all(case):
         estimates = attack_on_it["matched"]["estimates"]
         estimates["r_s"] = {"mean": 0.1 + n / 10, "ci95": [0.05, 0.6]}
         estimates["r_s_coin"] = {"mean": 0.0431}
-    released(case, results)
-    found = certificate.read((case.base / "out/certificate.json").read_bytes())
-    assert found.measured.given_away == [0.2, 0.05, 0.6]
-    assert found.measured.given_away_coin == 0.043
-    said = (case.base / "out/certificate.md").read_text()
+    found, said = told(case, results)
+    assert found.given_away == [0.2, 0.05, 0.6]
+    assert found.given_away_coin == 0.043
     assert "Share of patients whom some output names so: 0.2 (0.05 to 0.6) of 1; a coin's" in said
-    assert checked(case.base / "out").exit_code == 0
     first, second, *_ = attacks.values()
     for n, (attack_on_it, given) in enumerate(((second, [0.2, 0.05, 0.6]), (first, None))):
         del attack_on_it["matched"]["estimates"]["r_s_coin"]
-        released(case, results, f"other{n}")
-        folder = case.base / f"other{n}"
-        other = certificate.read((folder / "certificate.json").read_bytes())
-        assert (other.measured.given_away, other.measured.given_away_coin) == (given, None)
-        assert ("names so" in (folder / "certificate.md").read_text()) == bool(given)
-        assert checked(folder).exit_code == 0
+        found, said = told(case, results, f"other{n}")
+        assert (found.given_away, found.given_away_coin) == (given, None)
+        assert ("names so" in said) == bool(given)
 
 
 def test_of_several_lots_the_highest_counts(case):
@@ -128,18 +124,16 @@ def test_of_several_lots_the_highest_counts(case):
     }
     other["privacy"]["strong"]["matched"]["estimates"]["precision_at_1"]["ci95"][0] = 0
     results["methods"].append(other)
-    released(case, results)
-    found = certificate.read((case.base / "out/certificate.json").read_bytes())
-    assert (found.measured.attackers, found.measured.auc[0]) == (2, 0.7)
+    found, _ = told(case, results)
+    assert (found.attackers, found.auc[0]) == (2, 0.7)
 
 
 def test_where_an_attacker_found_nobody_alike_all_impostors_count(case):
     results = copy.deepcopy(RESULTS)
     results["methods"][2]["privacy"]["weak"]["matched"] = None
-    released(case, results)
-    found = certificate.read((case.base / "out/certificate.json").read_bytes())
-    assert (found.measured.matched, found.measured.auc[0]) == (False, 0.712)
-    assert "AUC against anybody else" in page.written(found).decode()
+    found, said = told(case, results)
+    assert (found.matched, found.auc[0]) == (False, 0.712)
+    assert "AUC against anybody else" in said
 
 
 @pytest.mark.parametrize(
@@ -177,9 +171,9 @@ def test_figures_of_anything_else_are_refused(case, results, model, words):
 def test_nothing_else_fits_there(case, change):
     released(case, RESULTS)
     path = case.base / "out/certificate.json"
-    told = json.loads(path.read_bytes())
-    told["measured"] |= change
-    path.write_text(json.dumps(told, indent=2) + "\n")
+    content = json.loads(path.read_bytes())
+    content["measured"] |= change
+    path.write_text(json.dumps(content, indent=2) + "\n")
     assert not verify.verify(case.base / "out").sound
     with pytest.raises(ValueError, match="other keys, types or values"):
         certificate.read(path.read_bytes())

@@ -46,10 +46,8 @@ def test_a_share_that_is_none_is_refused(text):
 
 
 @pytest.fixture
-def sharded(release, tmp_path):
+def sharded(release, key, tmp_path):
     """``sharded(files)`` → the folder of three finished shards; ``.one(i)`` makes one (again)."""
-    key = tmp_path / "secret.key"
-    key.write_bytes(bytes(range(32)))
 
     def one(number, out=None, count=COUNT, model=None, **options):
         wanted = {"names": "hashed", "key_file": key, "shard": Shard(number, count), **options}
@@ -272,7 +270,6 @@ def test_what_a_file_of_another_shard_tells_of_a_folder_is_withdrawn(sharded):
 
 def test_a_shard_is_not_called_released(sharded, release, tmp_path):
     fill(release.source, {"a.png": FILES["4.png"]})
-    sharded.key.chmod(0o600)
     words = ("--shard", "1/1", "--key-file", sharded.key)
     said = command(release.source, tmp_path / "shards/1", *words).stdout
     assert f"written    {tmp_path / 'shards/1'}" in said
@@ -299,7 +296,6 @@ def test_what_shards_say_of_their_images_is_said_of_all(sharded):
 
 def test_commands(sharded, release, tmp_path):
     fill(release.source, FILES)
-    sharded.key.chmod(0o600)
     options = ("--names", "hashed", "--key-file", sharded.key, "--text", "keep", "--json")
     noisy = f"random-warp:mu=0.05,size=64,key_file={sharded.key}"
     for number in (1, 2):

@@ -42,12 +42,6 @@ CELLS = {
 
 
 @pytest.fixture
-def key(tmp_path):
-    (tmp_path / "secret.key").write_bytes(dicom.SECRET)
-    return tmp_path / "secret.key"
-
-
-@pytest.fixture
 def asked(tmp_path, key):
     """``asked(table)`` → the options of a release with it."""
 

@@ -6,6 +6,7 @@ import pytest
 from dicom_specimens import dx, file, picture, rules, with_pixels
 from PIL import Image
 from release_specimens import KINDS, checked, command, fill, pillow, png, rows, scene
+from set_specimens import chest
 
 from anonymize.errors import UsageError
 from anonymize.release import decode, uniform, verify
@@ -16,12 +17,6 @@ from attacks.attackers.format import facts
 
 PNG = Uniform(32)
 DICOM = Uniform(32, "dicom")
-
-
-def chest(name, patient):
-    made = with_pixels(dx(), picture(size=(64, 80)), bits=12)
-    made.PatientID, made.SOPInstanceUID = patient, f"1.2.826.0.1.3680043.8.498.{name}"
-    return file(made)
 
 
 FILES = {"a.png": KINDS["gray16.png"], "b.jpg": KINDS["rgb420.jpg"], "c.tif": KINDS["cmyk.tif"]}
