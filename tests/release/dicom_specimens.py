@@ -8,7 +8,6 @@ import numpy as np
 import pydicom
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.encaps import encapsulate
-from pydicom.pixels import get_encoder
 from pydicom.uid import UID
 from release_specimens import scene
 
@@ -174,22 +173,11 @@ def compressed(made, syntax):
     elif syntax == JPEG_2000_LOSSY:
         data = imagecodecs.jpeg2k_encode(values, level=60, codecformat="j2k", reversible=False)
     else:
-        options = {"lossy_error": 2} if syntax == NEAR_LOSSLESS else {}
         plugin = {RLE: "pydicom", JPEG_2000: "pylibjpeg"}.get(syntax, "pyjpegls")
-        data = get_encoder(UID(syntax)).encode(
-            values,
-            encoding_plugin=plugin,
-            rows=made.Rows,
-            columns=made.Columns,
-            number_of_frames=1,
-            samples_per_pixel=made.SamplesPerPixel,
-            photometric_interpretation=made.PhotometricInterpretation,
-            bits_allocated=made.BitsAllocated,
-            bits_stored=made.BitsStored,
-            pixel_representation=made.PixelRepresentation,
-            **({"planar_configuration": 0} if shape[2] == 3 else {}),
-            **options,
-        )
+        options = {"encoding_plugin": plugin, "generate_instance_uid": False}
+        options |= {"jls_error": 2} if syntax == NEAR_LOSSLESS else {}
+        made.compress(UID(syntax), values, **options)
+        return made
     made.add_new(0x7FE00010, "OB", encapsulate([data]))
     made["PixelData"].is_undefined_length = True
     return made

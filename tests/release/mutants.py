@@ -113,19 +113,8 @@ def _swap(rng, data, parents):
     return data
 
 
-CHANGES = (
-    _flip,
-    _noise,
-    _number,
-    _number,
-    _truncate,
-    _delete,
-    _repeat,
-    _insert,
-    _zero,
-    _splice,
-    _swap,
-)
+CHANGES = (_flip, _noise, _number, _number, _truncate, _delete, _repeat)
+CHANGES += (_insert, _zero, _splice, _swap)
 
 
 def with_checksums(data):

@@ -20,20 +20,8 @@ from release_specimens import chunk, segment
 from anonymize.release.raster.containers import jpeg_segments, png_chunks
 
 NUMBERS = (0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 255, 256, 1000, 32767, 65535)
-TEXTS = (
-    "",
-    " ",
-    "0",
-    "-1",
-    "1e300",
-    "nan",
-    "\\",
-    "a\\b\\c",
-    "Müller",
-    "x" * 70,
-    "2021",
-    "ISO_IR 192",
-)
+TEXTS = ("", " ", "0", "-1", "1e300", "nan", "\\", "a\\b\\c")
+TEXTS += ("Müller", "x" * 70, "2021", "ISO_IR 192")
 
 
 def reshaped(rng: random.Random, format: str, data: bytes) -> bytes:

@@ -10,14 +10,10 @@ from corpus import Case, apply, without_processes
 from release_specimens import fill, png, scene, tree
 from tampered import agreeing, cases, passed
 
-import anonymize
-from anonymize.release import pipeline
 from anonymize.release.metadata import written
 from anonymize.release.metadata.table import TableOptions
-from anonymize.release.options import ReleaseOptions
 from anonymize.release.sets import certificate, page
 from anonymize.release.sets.inspection import CERTIFICATE, PAGE
-from anonymize.release.uniform import Uniform
 
 # Certificates
 
@@ -25,15 +21,9 @@ from anonymize.release.uniform import Uniform
 @cache
 def mosaics():
     """{path: bytes} of a release of mosaics."""
-    given = set_specimens.folder()
     with tempfile.TemporaryDirectory() as name, without_processes():
-        folder = Path(name)
-        fill(folder / "in", {path: content for path, (content, _, _) in given.items()})
-        options = ReleaseOptions(
-            names="hashed", uniform=Uniform(32), people=set_specimens.people(given)
-        )
-        pipeline.apply(folder / "in", folder / "out", anonymize.load("mosaic:g=2,m=2"), options)
-        return tree(folder / "out")
+        set_specimens.Case(Path(name), "mosaic:g=2,m=2").begin().apply()
+        return tree(Path(name, "out"))
 
 
 def told(folder, *, change):

@@ -144,20 +144,24 @@ def number(keyword, value):
     return header(**{keyword: value})
 
 
-def in_table(sequence, low):
-    """The name in the low (or high) bytes of a table whose entries rise."""
-    made = header()
+def shown_by(table, sequence, **values):
+    """A header by which a table alone shows the picture."""
+    made = header(**values)
     for name in ("WindowCenter", "WindowWidth", "RescaleSlope", "RescaleIntercept", "RescaleType"):
         delattr(made, name)
-    text = (NAME * 400).encode()[: 1 << 8]
-    entries = np.arange(1 << 8, dtype="<u2") << 8 | np.frombuffer(text, np.uint8)
-    if not low:  # letters above, what rises below
-        entries = np.sort(np.frombuffer(text, np.uint8).astype("<u2") << 8)
-    table = lut(entries, 16)
     if sequence == "ModalityLUTSequence":
         table.ModalityLUTType = "US"
     setattr(made, sequence, [table])
     return made
+
+
+def in_table(sequence, low):
+    """The name in the low (or high) bytes of a table whose entries rise."""
+    text = (NAME * 400).encode()[: 1 << 8]
+    entries = np.arange(1 << 8, dtype="<u2") << 8 | np.frombuffer(text, np.uint8)
+    if not low:  # letters above, what rises below
+        entries = np.sort(np.frombuffer(text, np.uint8).astype("<u2") << 8)
+    return shown_by(lut(entries, 16), sequence)
 
 
 IN_PARTS = {
@@ -194,14 +198,8 @@ def in_parts(folder, values, beside=()):
 
 def in_descriptor(folder, *, first, series, sequence):
     """What a table begins with, which is chosen at will, and a number beside it."""
-    made = header(SeriesNumber=series)
-    for name in ("WindowCenter", "WindowWidth", "RescaleSlope", "RescaleIntercept", "RescaleType"):
-        delattr(made, name)
     table = lut(np.linspace(0, 65535, 256), 16, first=first)
-    if sequence == "ModalityLUTSequence":
-        table.ModalityLUTType = "US"
-    setattr(made, sequence, [table])
-    kept = headed(file(made))
+    kept = headed(file(shown_by(table, sequence, SeriesNumber=series)))
     if kept is None or sequence not in kept:
         return None
     told = first == int(BORN[:4]) or str(kept.get("SeriesNumber") or "") == series

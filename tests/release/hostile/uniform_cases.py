@@ -72,18 +72,6 @@ def inputs():
         yield f"{width} x {height}", "a.tif", tiff(scene(size=(height, width)))
 
 
-CASES = [
-    Case(
-        "one size, one format",
-        f"{what} as {format}",
-        partial(leak, name=name, data=data, format=format),
-        fast=number % 9 == 0,
-    )
-    for format in ("png", "dicom")
-    for number, (what, name, data) in enumerate(inputs())
-]
-
-
 def named():
     """A picture on which a name stands."""
     shown = scene(size=(300, 420))
@@ -98,29 +86,19 @@ def profiled():
     return data.getvalue()
 
 
-CASES += [
+def case(what, format, *, fast=True, **options):
+    check = partial(leak, format=format, **options)
+    return Case("one size, one format", f"{what} as {format}", check, fast=fast)
+
+
+FORMATS = ("png", "dicom")
+TEXT = {"name": "a.png", "data": pillow(named(), "PNG"), "text": TextOptions("remove"), "side": 64}
+CASES = [
     *(
-        Case(
-            "one size, one format",
-            f"text that is removed, as {format}",
-            partial(
-                leak,
-                name="a.png",
-                data=pillow(named(), "PNG"),
-                format=format,
-                side=64,
-                text=TextOptions("remove"),
-            ),
-            fast=False,
-        )
-        for format in ("png", "dicom")
+        case(what, format, name=name, data=data, fast=number % 9 == 0)
+        for format in FORMATS
+        for number, (what, name, data) in enumerate(inputs())
     ),
-    *(
-        Case(
-            "one size, one format",
-            f"a colour profile as {format}",
-            partial(leak, name="a.png", data=profiled(), format=format),
-        )
-        for format in ("png", "dicom")
-    ),
+    *(case("text that is removed,", format, fast=False, **TEXT) for format in FORMATS),
+    *(case("a colour profile", format, name="a.png", data=profiled()) for format in FORMATS),
 ]
