@@ -13,23 +13,10 @@ from anonymize.release.checking import reopen
 from anonymize.release.dicom.deidentify import NEEDED
 from anonymize.release.reasons import Reason
 
-EXACT = [
-    dicom.EXPLICIT,
-    dicom.IMPLICIT,
-    dicom.DEFLATED,
-    dicom.BIG_ENDIAN,
-    dicom.LOSSLESS,
-    dicom.LOSSLESS_FIRST,
-    dicom.JPEG_LS,
-    dicom.JPEG_2000,
-    dicom.RLE,
-]
-LOSSY = [
-    (dicom.BASELINE, 8),
-    (dicom.EXTENDED, 12),
-    (dicom.NEAR_LOSSLESS, 12),
-    (dicom.JPEG_2000_LOSSY, 12),
-]
+EXACT = [dicom.EXPLICIT, dicom.IMPLICIT, dicom.DEFLATED, dicom.BIG_ENDIAN, dicom.LOSSLESS]
+EXACT += [dicom.LOSSLESS_FIRST, dicom.JPEG_LS, dicom.JPEG_2000, dicom.RLE]
+LOSSY = [(dicom.BASELINE, 8), (dicom.EXTENDED, 12), (dicom.NEAR_LOSSLESS, 12)]
+LOSSY += [(dicom.JPEG_2000_LOSSY, 12)]
 
 
 def upright(made, values):

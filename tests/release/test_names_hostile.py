@@ -55,10 +55,11 @@ def test_they_are_released_under_hashed_names(run, release, names):
     assert verify.verify(release.out).sound
 
 
-@pytest.mark.parametrize("name", [*FORMULAS, *HIDDEN])
-def test_no_manifest_may_name_them(run, release, name):
+def test_no_manifest_may_name_them(run, release):
     run(())
     cells = [*rows((release.out / "manifest.csv").read_bytes())[0].values()]
     assert list(images(io.BytesIO(csv_bytes(MANIFEST_COLUMNS, [cells]))))
-    with pytest.raises(ManifestError, match=r"no release writes|not as a release writes"):
-        list(images(io.BytesIO(csv_bytes(MANIFEST_COLUMNS, [[name, *cells[1:]]]))))
+    for name in (*FORMULAS, *HIDDEN):
+        table = io.BytesIO(csv_bytes(MANIFEST_COLUMNS, [[name, *cells[1:]]]))
+        with pytest.raises(ManifestError, match=r"no release writes|not as a release writes"):
+            list(images(table))

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -27,15 +28,12 @@ def mosaics():
 
 
 def told(folder, *, change):
-    """A certificate with other values, and the page that belongs to it."""
+    """A certificate with other values, and the page that belongs to it, where there can be one."""
     files = dict(mosaics())
-    files[CERTIFICATE] = (
-        json.dumps({**json.loads(files[CERTIFICATE]), **change}, indent=2) + "\n"
-    ).encode()
-    try:
+    content = json.loads(files[CERTIFICATE]) | change
+    files[CERTIFICATE] = (json.dumps(content, indent=2) + "\n").encode()
+    with suppress(ValueError):
         files[PAGE] = page.written(certificate.read(files[CERTIFICATE]))
-    except ValueError:
-        return None
     return passed(folder, files)
 
 
