@@ -7,6 +7,7 @@ import torch
 from release_specimens import Wave, fill, png, tree
 from set_specimens import gray
 
+from anonymize import flow
 from anonymize.anonymizer import Anonymizer, load, method_class
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
@@ -38,6 +39,16 @@ class Watched(Wave):
         return made
 
 
+class Picture(Watched):
+    """Does not deform."""
+
+    def anonymize(self, images):
+        return flow.warp(images, super().displacement(images))
+
+    def displacement(self, images):
+        return None
+
+
 class Together(Watched):
     is_concurrent = True
     together = 2
@@ -57,8 +68,10 @@ def threads():
     torch.set_num_threads(before)
 
 
-def test_a_method_that_did_not_say_that_it_can_is_called_by_one_at_a_time(source, threads):
-    model = Watched()
+@pytest.mark.parametrize("kind", [Watched, Picture])
+def test_a_method_that_did_not_say_that_it_can_is_called_by_one_at_a_time(source, threads, kind):
+    """And in one thread: as many as there are cores would wait for those of the workers."""
+    model = kind()
     done = pipeline.apply(source, source.parent / "out", model, ReleaseOptions(workers=3))
     assert (done.anonymized, model.most, model.threads) == (MANY, 1, {1})
     assert torch.get_num_threads() == threads

@@ -88,11 +88,6 @@ def test_a_path_that_tells_the_patient_needs_another_name(release, tmp_path, nam
     assert len(output.partition(".")[0]) == 64
 
 
-def test_words_of_the_standard_in_a_path_are_harmless(release):
-    name = "MONOCHROME2/SECONDARY_DERIVED/CHEST-PA.dcm"
-    assert release({name: files()["a/cr.dcm"]}).quarantine == {}
-
-
 def test_an_identifier_in_the_finished_file_is_found():
     retaining = rules(retain=frozenset({"device-identity"}))
     decoded = decode.decode("x", files()["a/dx.dcm"], retaining)

@@ -133,12 +133,6 @@ def test_folders_nested_a_thousand_deep(release):
     )
 
 
-def test_folders_and_files_of_one_name_but_for_case(release):
-    done = release({"Scan": GOOD, "scan/1.png": GOOD, "other.png": GOOD})
-    assert done.quarantine == {"Scan": "name-collision"}
-    assert set(done.files) == {"scan/1.png", "other.png", "manifest.csv"}
-
-
 def test_the_plan_tells_of_listed_files_only(run, tmp_path):
     (tmp_path / "in" / "bad.png").write_bytes(b"x")
     assert "1 anonymize" in run("in", "out", "--plan", "--files-from", "-", stdin=b"a.png").stdout

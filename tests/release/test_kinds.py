@@ -5,7 +5,6 @@ import io
 import numpy as np
 import pytest
 import tifffile
-import torch
 from PIL import Image
 from release_specimens import (
     CMYK,
@@ -185,27 +184,3 @@ def test_spacing_gives_millimetres():
     assert figures.displacement_max_mm == pytest.approx(np.hypot(3 * 2.0, 4 * 0.5))
     assert figures.min_jacobian == pytest.approx(1)
     assert transform.measure(displacement, None).displacement_max_mm is None
-
-
-@pytest.mark.parametrize("method", ["field", "picture"])
-def test_a_network_and_a_warp_compute_in_one_thread(release, method):
-    """As many as there are cores would wait for those that the workers have."""
-    seen = []
-
-    class Counting(Wave if method == "field" else DPPix):
-        def displacement(self, images):
-            seen.append(torch.get_num_threads())
-            return super().displacement(images)
-
-        def anonymize(self, images):
-            seen.append(torch.get_num_threads())
-            return super().anonymize(images)
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        release({"a.png": KINDS["gray8.png"]}, Counting())
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-    assert set(seen) == {1}

@@ -117,6 +117,7 @@ HARMLESS_PATHS = (
     "fold1/left_lateral_view.dcm",
     "xray/portable/scan_2.dcm",
     "covid-19-pneumonia-30-PA.jpg",
+    "MONOCHROME2/SECONDARY_DERIVED/CHEST-PA.dcm",
 )
 
 

@@ -163,10 +163,12 @@ def test_links_pipes_sockets_and_folders_that_cannot_be_read(release, tmp_path, 
 
 def test_names_that_would_overwrite_one_another(release):
     names = ["A.png", "a.png", "b/É.png", "b/E\u0301.png", "manifest.csv", ".anonymize-x.png"]
-    done = release({**dict.fromkeys(names, GOOD), "c.png": GOOD, "n.txt": b"x", "N.txt": b"x"})
+    names.append("Scan")  # and a folder is called so
+    good = dict.fromkeys(["c.png", "scan/1.png"], GOOD)
+    done = release({**dict.fromkeys(names, GOOD), **good, "n.txt": b"x", "N.txt": b"x"})
     collisions = dict.fromkeys(names, "name-collision")
     assert done.quarantine == {**collisions, "n.txt": "not-an-image", "N.txt": "not-an-image"}
-    assert set(done.files) == {"c.png", "manifest.csv"}
+    assert set(done.files) == {*good, "manifest.csv"}
 
 
 def test_names_that_are_hashed_overwrite_nothing(release):
