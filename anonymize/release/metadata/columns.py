@@ -7,6 +7,7 @@ So there is no place for free text, dates and identifiers, whatever a column is 
 import re
 
 from anonymize.errors import DataError, UsageError
+from anonymize.release.dicom.header import words
 from anonymize.release.dicom.identifiers import WORD, folded
 from anonymize.release.dicom.pseudonyms import is_one
 from anonymize.release.dicom.terms import TERMS, WORDS
@@ -29,68 +30,16 @@ A_YEAR = {"Y": 1, "M": 12, "W": 365.25 / 7, "D": 365.25}
 READINGS = {"": "", "0": "0", "0.0": "0", "1": "1", "1.0": "1", "-1": "-1", "-1.0": "-1"}
 # Of the findings of ChestX-ray14, CheXpert, MIMIC-CXR, PadChest and VinDr-CXR, those that
 # descriptions of DICOM headers do not have.
-FINDINGS = frozenset(
-    [
-        "abscess",
-        "adenopathy",
-        "aneurysm",
-        "aorta",
-        "aortic",
-        "asthma",
-        "atelectasis",
-        "bacterial",
-        "bronchiectasis",
-        "bronchitis",
-        "bulla",
-        "calcification",
-        "cancer",
-        "cardiomediastinum",
-        "cardiomediastinal",
-        "cavitation",
-        "cavity",
-        "congestion",
-        "covid",
-        "cyst",
-        "density",
-        "device",
-        "devices",
-        "dilatation",
-        "elongation",
-        "embolism",
-        "finding",
-        "granuloma",
-        "hemothorax",
-        "hiatal",
-        "honeycombing",
-        "hydropneumothorax",
-        "hypertension",
-        "ild",
-        "inflammation",
-        "kyphosis",
-        "lesion",
-        "lesions",
-        "lymphadenopathy",
-        "metastasis",
-        "metastases",
-        "other",
-        "pneumomediastinum",
-        "pneumonitis",
-        "pneumoperitoneum",
-        "reticular",
-        "sarcoidosis",
-        "scar",
-        "scarring",
-        "scoliosis",
-        "shadow",
-        "silhouette",
-        "support",
-        "tortuous",
-        "tumor",
-        "viral",
-        "volume",
-        "loss",
-        "19",
-    ]
+FINDINGS = words(
+    """
+    abscess adenopathy aneurysm aorta aortic asthma atelectasis bacterial bronchiectasis
+    bronchitis bulla calcification cancer cardiomediastinum cardiomediastinal cavitation cavity
+    congestion covid cyst density device devices dilatation elongation embolism finding
+    granuloma hemothorax hiatal honeycombing hydropneumothorax hypertension ild inflammation
+    kyphosis lesion lesions lymphadenopathy metastasis metastases other pneumomediastinum
+    pneumonitis pneumoperitoneum reticular sarcoidosis scar scarring scoliosis shadow silhouette
+    support tortuous tumor viral volume loss 19
+    """
 )
 WAY = (
     "age, sex, view, labels (findings with | between them), patient_id, or a column of one finding "
