@@ -18,7 +18,7 @@ from anonymize.release.machines.object_store import Objects
 MANIFEST = "manifest.csv"
 SIGNATURE = "manifest.sig"
 # Of methods that make each output of several images.
-SET_FILES = ("certificate.json", "certificate.md", "labels.csv")
+CERTIFICATE, PAGE, LABELS = SET_FILES = "certificate.json", "certificate.md", "labels.csv"
 NOWHERE = Path(os.devnull)  # what has no files
 KEY = "secret.key"  # in the private folder, unless another file is named
 

@@ -35,16 +35,16 @@ from anonymize.release.labels import inspection as labels_inspection
 from anonymize.release.metadata import written
 from anonymize.release.metadata.written import Groups
 from anonymize.release.options import Progress
-from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
+from anonymize.release.places import CERTIFICATE, MANIFEST, PAGE, SET_FILES, SIGNATURE
+from anonymize.release.places import LABELS as MEANS
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
 from anonymize.release.records import manifests, signature
 from anonymize.release.records.manifests import ManifestError, Row
 from anonymize.release.records.named import Named
+from anonymize.release.sets import certificate
 from anonymize.release.sets import inspection as together
 from anonymize.release.sets.certificate import Certificate
-from anonymize.release.sets.inspection import CERTIFICATE, PAGE
-from anonymize.release.sets.inspection import LABELS as MEANS
 from anonymize.release.uniform import Uniform
 from anonymize.release.workers import worker_pool
 from anonymize.release.workers.worker_pool import Limits, WorkerPool
@@ -134,7 +134,7 @@ def _tables(out: Path, named: Named) -> tuple[dict[str, str], Certificate | None
             findings.append(Finding(Flaw.UNREADABLE, table))
         return None
 
-    told = looked(CERTIFICATE, lambda lines: together.read(_whole(lines)))
+    told = looked(CERTIFICATE, lambda lines: certificate.read(_whole(lines)))
     # Of a certificate that says nothing, counts are no matter.
     counts = (lambda row, number: None) if CERTIFICATE in digests else None
     counts = counts if told is None else partial(together.check_manifest, told=told)

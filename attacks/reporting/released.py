@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from anonymize.errors import DataError, UsageError, counted
-from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE
+from anonymize.release.places import CERTIFICATE, MANIFEST, SIGNATURE
 from anonymize.release.records import manifests
 from anonymize.release.records.tables import COUNTS
 from anonymize.release.sets import certificate
@@ -45,7 +45,7 @@ def read_release(out: Path, results: Results) -> ReleaseFacts:
         UsageError: there is no manifest.
         DataError: the manifest or the certificate is none that a release writes.
     """
-    file, own = out / MANIFEST, out / SET_FILES[0]
+    file, own = out / MANIFEST, out / CERTIFICATE
     if not file.is_file():
         raise UsageError(
             f"--release must be the folder that anonymize apply wrote; it has no {MANIFEST}"

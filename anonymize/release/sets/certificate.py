@@ -13,10 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from anonymize.errors import DataError
 from anonymize.release.labels.texts import class_name
-from anonymize.release.records.manifests import METHOD
+from anonymize.release.records.manifests import METHOD, ManifestError
 from anonymize.release.uniform import LARGEST
 
-CERTIFICATE = "certificate.json"
 KEY = re.compile(r"[a-z][a-z_]{0,31}")
 WORD = re.compile(r"[a-z][a-z-]{0,31}")
 MOST = 10**9
@@ -183,14 +182,14 @@ def not_promised(measured: Measured | None) -> list[str]:
 
 
 def read(data: bytes) -> Certificate:
-    """The certificate in ``data``. Raises ValueError: another key or type, a value that cannot be,
-    or another form of writing."""
+    """The certificate in ``data``. Raises ManifestError: another key or type, a value that cannot
+    be, or another form of writing."""
     try:
         found = Certificate.model_validate(json.loads(data))
     except (ValidationError, ValueError, RecursionError):
-        raise ValueError("other keys, types or values than a release writes") from None
+        raise ManifestError(0, "other keys, types or values than a release writes") from None
     if found.written() != data:
-        raise ValueError("not as a release writes it")
+        raise ManifestError(0, "not as a release writes it")
     return found
 
 

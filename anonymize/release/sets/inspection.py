@@ -3,21 +3,10 @@
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 
-from anonymize.release.places import SET_FILES
 from anonymize.release.records.manifests import ManifestError, read_rows
 from anonymize.release.records.tables import COUNTS, number
-from anonymize.release.sets import certificate, page
+from anonymize.release.sets import page
 from anonymize.release.sets.certificate import Certificate
-
-CERTIFICATE, PAGE, LABELS = SET_FILES
-
-
-def read(data: bytes) -> Certificate:
-    """The certificate; ManifestError where it is none."""
-    try:
-        return certificate.read(data)
-    except ValueError as error:
-        raise ManifestError(0, str(error)) from None
 
 
 def check_page(data: bytes, told: Certificate) -> None:
@@ -37,13 +26,9 @@ def check_manifest(row: Mapping[str, str], outputs: int, told: Certificate) -> N
         raise ManifestError(0, "other counts than the certificate says")
 
 
-def check_labels(lines: Iterable[bytes] | None, told: Certificate, outputs: Iterable[str]) -> None:
+def check_labels(lines: Iterable[bytes], told: Certificate, outputs: Iterable[str]) -> None:
     """Raises ManifestError unless the table holds a mean in [0, 1] or nothing for each of
-    ``outputs`` and each label of ``told``; there is none (None) where there are no labels."""
-    if lines is None:
-        if told.labels:
-            raise ManifestError(0, "it is missing")
-        return
+    ``outputs`` and each label of ``told``; where there are no labels, there is no table."""
     other = ManifestError(0, "other outputs than the manifest's")
     if not told.labels:
         raise other

@@ -3,8 +3,6 @@
 from anonymize.errors import counted
 from anonymize.release.sets.certificate import Certificate
 
-PAGE = "certificate.md"
-
 
 def written(certificate: Certificate) -> bytes:
     """The page that belongs to ``certificate``."""

@@ -17,14 +17,14 @@ from anonymize.release.checking import verification
 from anonymize.release.intake import TELLING_FINDING, Candidate, read_candidate
 from anonymize.release.method import Method
 from anonymize.release.options import Progress
-from anonymize.release.places import SIGNATURE, Places
+from anonymize.release.places import CERTIFICATE, SIGNATURE, Places
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records import facts
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import BAD_JOURNAL
 from anonymize.release.sets import certificate, measured, state
-from anonymize.release.sets.certificate import CERTIFICATE, Certificate
+from anonymize.release.sets.certificate import Certificate
 from anonymize.release.sets.mixing import Mixed, mixed
 from anonymize.release.sets.outputs import stage
 from anonymize.release.sets.spool import Spool

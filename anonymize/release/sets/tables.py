@@ -10,7 +10,7 @@ from typing import Any
 
 from anonymize.release.burned_in.options import MUCH
 from anonymize.release.method import Method
-from anonymize.release.places import MANIFEST, SET_FILES
+from anonymize.release.places import CERTIFICATE, LABELS, MANIFEST, PAGE
 from anonymize.release.reasons import Reason
 from anonymize.release.records.csv_bytes import csv_bytes
 from anonymize.release.records.entry import Entry
@@ -26,15 +26,12 @@ from anonymize.release.records.tables import (
     sheet_of,
 )
 from anonymize.release.sets import page, state
-from anonymize.release.sets.certificate import CERTIFICATE, Certificate, Measured
+from anonymize.release.sets.certificate import Certificate, Measured
 from anonymize.release.sets.figures import certificate_of
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import Spooled
 from anonymize.release.sets.state import State
 from anonymize.release.uniform import Uniform
-
-LABELS = "labels.csv"
-assert {CERTIFICATE, page.PAGE, LABELS} == set(SET_FILES)
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class SetTables:
         public = {
             MANIFEST: b"".join(manifest([e for _, e in published], counts, self.method)),
             CERTIFICATE: made.written(),
-            page.PAGE: page.written(made),
+            PAGE: page.written(made),
         }
         if made.labels:
             public[LABELS] = _labels(self.mixed, published, made.labels)

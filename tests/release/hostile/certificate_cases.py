@@ -13,8 +13,8 @@ from tampered import agreeing, cases, passed
 
 from anonymize.release.metadata import written
 from anonymize.release.metadata.table import TableOptions
+from anonymize.release.places import CERTIFICATE, PAGE
 from anonymize.release.sets import certificate, page
-from anonymize.release.sets.inspection import CERTIFICATE, PAGE
 
 # Certificates
 
