@@ -1,18 +1,15 @@
 """Pictures that wait in the private folder until all are read: one file each, whole or not there.
 
-A file is a line of JSON (what is known of the image) and its gray levels, 16 bits, row by row. It
-holds what is anonymous only once it is mixed with others, so the folder goes when the release is
-whole.
+A file holds what is known of an image and its gray levels of 16 bits (:mod:`plain`): what is
+anonymous only once it is mixed with others, so the folder goes when the release is whole.
 """
 
-import base64
 import hashlib
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import cv2
 import numpy as np
@@ -24,6 +21,7 @@ from anonymize.release.burned_in.options import TextReport
 from anonymize.release.intake import Candidate
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.records.tables import sheet_of
+from anonymize.release.workers import plain
 
 FOLDER = "spool"  # in the private folder
 TOP = (1 << 16) - 1
@@ -49,7 +47,7 @@ class Spooled:
     def of(cls, candidate: Candidate) -> Self:
         """What is known of a radiograph that was read."""
         assert candidate.radiograph is not None
-        digest = hashlib.sha256(_stored(candidate.radiograph)).hexdigest()
+        digest = hashlib.sha256(_stored(candidate.radiograph).tobytes()).hexdigest()
         known = candidate.path, candidate.sha256, candidate.patient, candidate.words
         return cls(*known, candidate.text, digest, _sketch(candidate.radiograph))
 
@@ -63,45 +61,27 @@ class Spool:
     def holds(self, path: str, sha256: str) -> bool:
         """True where this very file was put there before."""
         try:
-            head, pixels = self._read(path)
-            return head["sha256"] == sha256 and len(pixels) == self._length and "sketch" in head
-        except (OSError, ValueError, LookupError, TypeError):
+            image, pixels = self._read(path)
+            return image.sha256 == sha256 and pixels.shape == (self._size, self._size)
+        except (OSError, ValueError, TypeError, AttributeError):
             return False
 
     def add(self, candidate: Candidate) -> None:
         """Puts a picture there, and what was seen of its text beside the others of the release."""
         assert candidate.radiograph is not None
-        pixels, image = _stored(candidate.radiograph), Spooled.of(candidate)
-        head = {
-            "sha256": image.sha256,
-            "patient": image.patient,
-            "words": sorted(word.hex() for word in image.words),
-            "text": None if image.text is None else asdict(image.text),
-            "digest": image.digest,
-            "sketch": base64.b64encode(image.sketch).decode(),
-        }
         if candidate.sheet is not None:
             sheet = self._private / sheet_of(candidate.path)
             storage.write_whole(sheet, candidate.sheet, mode=0o600)
-        data = json.dumps(head).encode() + b"\n" + pixels
+        data = plain.written((Spooled.of(candidate), _stored(candidate.radiograph)))
         storage.write_whole(self._file(candidate.path), data, mode=0o600)
 
     def image(self, path: str) -> Spooled:
         """What is known of an image that is there."""
-        head, _ = self._read(path)
-        return Spooled(
-            path,
-            head["sha256"],
-            head["patient"],
-            frozenset(map(bytes.fromhex, head["words"])),
-            None if head["text"] is None else TextReport(**head["text"]),
-            head["digest"],
-            base64.b64decode(head["sketch"]),
-        )
+        return self._read(path)[0]
 
     def gray(self, path: str) -> np.ndarray:
         """uint16 (H, W) of an image that is there."""
-        return np.frombuffer(self._read(path)[1], KIND).reshape(self._size, self._size)
+        return self._read(path)[1]
 
     def clear(self) -> None:
         """Removes all of it."""
@@ -111,22 +91,17 @@ class Spool:
         if folder.is_dir():
             folder.rmdir()
 
-    @property
-    def _length(self) -> int:
-        return self._size * self._size * np.dtype(KIND).itemsize
-
     def _file(self, path: str) -> Path:
         return self._private / FOLDER / hashlib.sha256(os.fsencode(path)).hexdigest()
 
-    def _read(self, path: str) -> tuple[dict[str, Any], bytes]:
-        data, _ = storage.read_regular(self._file(path), MAX_BYTES)
-        head, _, pixels = data.partition(b"\n")
-        return json.loads(head), pixels
+    def _read(self, path: str) -> tuple[Spooled, np.ndarray]:
+        image, pixels = plain.read(storage.read_regular(self._file(path), MAX_BYTES)[0])
+        return image, pixels
 
 
-def _stored(radiograph: Radiograph) -> bytes:
-    """The gray levels of a gray radiograph, row by row."""
-    return radiograph.pixels.astype(KIND).tobytes()
+def _stored(radiograph: Radiograph) -> np.ndarray:
+    """The gray levels of a gray radiograph (H, W)."""
+    return radiograph.pixels[..., 0].astype(KIND)
 
 
 def _sketch(radiograph: Radiograph) -> bytes:
