@@ -1,12 +1,11 @@
 """The page's server: who may ask, what is answered, and that numbers alone name pictures."""
 
-import io
 import json
 import os
-import zipfile
 from contextlib import contextmanager
 
 import numpy as np
+from archive_specimens import archive
 from dicom_specimens import dx, file, with_pixels
 from release_specimens import KINDS, SCENE16, InProcess, checked, png, scene, tree
 from set_specimens import Case, chest
@@ -166,10 +165,7 @@ def test_inputs_that_are_gone_or_changed_are_not_shown(release):
 
 
 def test_inputs_in_archives_and_of_several_people(release, tmp_path):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("ward/b.png", FILES["b.png"])
-    release({"x.zip": packed.getvalue()})
+    release({"x.zip": archive([("ward/b.png", FILES["b.png"])])})
     with reviewed(release.out) as (_, client):
         values, _ = shown(client.get("/api/pictures/0/inputs/0"))
         assert np.array_equal(values[..., 0], SCENE16)

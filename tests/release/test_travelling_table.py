@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_specimens import KINDS, Wave, checked, command, fill, png, rows, scene, table_of, tree
 from review_killing import decide
-from set_specimens import Case
+from set_specimens import Case, chest
 
 from anonymize.commands.apply_report import describe
 from anonymize.errors import DataError, UsageError
@@ -110,23 +110,12 @@ def test_a_release_that_was_stopped_goes_on_with_its_table_and_no_other(release,
     assert release.to(out, **asked()) == whole
 
 
-def header(number, **others):
-    return dicom.file(
-        dicom.changed(
-            PatientName=f"Name{number}^X",
-            PatientID=f"MRN{number}4711",
-            SOPInstanceUID=f"{dicom.ROOT}{number}",
-            **others,
-        )
-    )
+CHESTS = {f"{name}.dcm": chest(n, f"MRN{n}4711") for n, name in enumerate("abc", 1)}
 
 
 def test_a_table_by_patient_finds_whom_headers_name(release, asked):
     table = "PatientID,age,Pneumonia\nMRN14711,70,1\nmrn24711 ,33,0\nMRN94711,50,0\n"
-    result = release(
-        {"a.dcm": header(1), "b.dcm": header(2), "c.dcm": header(3)},
-        **asked(table, "PatientID,age,Pneumonia"),
-    )
+    result = release(CHESTS, **asked(table, "PatientID,age,Pneumonia"))
     found = {row["patient_id"]: (row["age"], row["Pneumonia"]) for row in told(result.files)}
     heads = [dicom.opened(data) for path, data in result.files.items() if path.endswith(".dcm")]
     assert found.keys() < {head.PatientID for head in heads}
@@ -164,7 +153,7 @@ def test_a_path_that_calls_a_patient_of_the_table_is_not_kept(release, asked, tm
 
 def test_a_row_of_another_patient_than_the_header_s_is_quarantined(release, asked):
     table = "path,patient_id,age\na.dcm,MRN24711,70\nb.dcm,MRN24711,33\n"
-    result = release({"a.dcm": header(1), "b.dcm": header(2)}, **asked(table, "age"))
+    result = release(CHESTS, **asked(table, "age"))
     assert result.quarantine == {"a.dcm": "labels"}
     assert [row["age"] for row in told(result.files)] == ["33"]
 
@@ -173,8 +162,7 @@ def test_a_row_of_another_patient_than_the_header_s_is_quarantined(release, aske
 def test_a_value_that_is_the_patient_s_name_is_quarantined(release, asked, uniform):
     table = "path,labels\na.dcm,Mass\nb.dcm,Mass\n"
     named = dicom.file(dicom.changed(PatientName="Mass^Ann"))
-    files = {"a.dcm": named, "b.dcm": header(2)}
-    result = release(files, **asked(table, "labels"), uniform=uniform)
+    result = release({**CHESTS, "a.dcm": named}, **asked(table, "labels"), uniform=uniform)
     assert result.quarantine == {"a.dcm": "labels"}
     assert len(told(result.files)) == 1
 
