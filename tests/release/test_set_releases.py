@@ -1,6 +1,7 @@
 """Outputs of several people: who goes in, what is said in public, what is refused, what resumes."""
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,13 @@ from set_specimens import BENT, SIZE, SPECS, Case, chest, folder, gray, people, 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline, verify
 from anonymize.release.burned_in.options import TextOptions, TextReport
+from anonymize.release.decode import picture
+from anonymize.release.intake import Candidate
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets.people import People
+from anonymize.release.sets.spool import Spool
 from anonymize.release.uniform import Uniform
 from baselines.k_same import KSame
 
@@ -194,6 +198,25 @@ def test_what_is_removed_is_made_again_the_same(case):
         case.apply()
         assert tree(case.base / "out") == one
     assert not (case.base / "out-private/spool").exists()
+
+
+def test_a_picture_that_waits_is_taken_up_as_it_was(tmp_path):
+    seen = picture("a.png", KINDS["gray16.png"])
+    words, text = frozenset({b"Zlatarov", bytes(2000)}), TextReport(1, 2, "inpaint", "rapidocr")
+    path = os.fsdecode(b"a\xe4.png")
+    candidate = Candidate(path, sha256="a" * 64, radiograph=seen, words=words, text=text)
+    spool = Spool(tmp_path, 40)
+    assert not spool.holds(path, "a" * 64)
+    spool.add(replace(candidate, radiograph=seen.with_pixels(seen.pixels[:, :40])))
+    assert spool.holds(path, "a" * 64)
+    assert not spool.holds(path, "b" * 64)
+    assert not Spool(tmp_path, 41).holds(path, "a" * 64)
+    assert (spool.image(path).words, spool.image(path).text) == (words, text)
+    assert np.array_equal(spool.gray(path), seen.pixels[:, :40, 0])
+    [file] = (tmp_path / "spool").iterdir()
+    for other in (b"", file.read_bytes()[:-1], b'{"sha256": "%s"}\n' % (b"a" * 64)):
+        file.write_bytes(other)
+        assert not spool.holds(path, "a" * 64)
 
 
 @pytest.mark.parametrize("change", ["new", "changed", "gone"])
