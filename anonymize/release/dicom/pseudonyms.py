@@ -19,11 +19,6 @@ DATE_TIME = re.compile(r"(\d{8})(\d{2})?(\d{2})?(\d{2})?(\.\d{1,6})?([+-]\d{4})?
 TIME = re.compile(r"(\d{2}):?(\d{2})?:?(\d{2})?(\.\d{1,6})?")
 OWN_UID = re.compile(r"2\.25\.([1-9]\d{0,38})")
 BASE_32 = re.compile(r"[A-Z2-7]*")
-SHIFTED = {
-    "DA": re.compile(r"(?P<day>\d{8})"),
-    "TM": re.compile(r"(?P<hour>\d{2})0000"),
-    "DT": re.compile(r"(?P<day>\d{8})((?P<hour>\d{2})0000)?"),
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,12 +97,4 @@ def is_one(value: str, length: int) -> bool:
 
 def is_shifted(value: str, vr: str) -> bool:
     """True for a day and hour, as :func:`shifted` gives them, that there are."""
-    found = SHIFTED[vr].fullmatch(value)
-    parts = found.groupdict() if found else {}
-    try:
-        datetime.strptime(
-            f"{parts.get('day') or '19000101'}{parts.get('hour') or '00'}", "%Y%m%d%H"
-        )
-    except ValueError:
-        return False
-    return found is not None
+    return shifted(value, vr, timedelta()) == value
