@@ -124,11 +124,10 @@ class Header:
             return [Header(item, "<", self.encodings) for item in unknown_items(element)]
         return [Header(item, self.order, self.encodings) for item in element.items]
 
-    def first(self, keyword: str) -> Header | None:
-        """The first item of a sequence."""
+    def items_of(self, keyword: str) -> list[Header]:
+        """The items of a sequence; [] where it is missing."""
         element = self.find(keyword)
-        items = [] if element is None else self.items(element)
-        return items[0] if items else None
+        return [] if element is None else self.items(element)
 
     def decode(self, element: Element, *, signed: bool = False) -> list:
         """The values of ``element``; ``signed`` decides where the dictionary says "US or SS".

@@ -58,7 +58,7 @@ WRITTEN_HERE = {
     tag("LongitudinalTemporalInformationModified"): {"REMOVED", "MODIFIED"},
 }
 CODE = "CodeValue CodingSchemeDesignator CodeMeaning"
-SEQUENCE_OF_CODES = tag("DeidentificationMethodCodeSequence")
+METHOD_CODES = "DeidentificationMethodCodeSequence"
 METHOD_TAG = tag("DeidentificationMethod")
 
 
@@ -83,7 +83,7 @@ def check(data: bytes) -> None:
             method = METHOD.fullmatch(text(element))
             if method is None or _parts(method["version"]) > _parts(__version__):
                 raise DicomError("another method of de-identification")
-        elif element.tag != SEQUENCE_OF_CODES:
+        elif element.tag != tag(METHOD_CODES):
             _check_element(header, element, ALLOWED, options)
     _check_pixels(file.elements, header, file.syntax.uid)
 
@@ -117,9 +117,8 @@ def _options(header: Header) -> DicomOptions:
     for keyword in ("PatientIdentityRemoved", "DeidentificationMethod"):
         if keyword not in header:
             raise DicomError("no statement of de-identification")
-    element = header.elements.get(SEQUENCE_OF_CODES)
     values = []
-    for item in header.items(element) if element else ():
+    for item in header.items_of(METHOD_CODES):
         value, scheme, meaning = (item.text(k) for k in CODE.split())
         if scheme != "DCM" or MEANINGS.get(value) != meaning or item.elements.keys() != tags(CODE):
             raise DicomError("a code of de-identification that is not known")

@@ -80,9 +80,8 @@ def _entropy(shown: np.ndarray, histogram: np.ndarray) -> float:
 
 
 def _modality(header: Header, values: np.ndarray, *, signed: bool) -> np.ndarray:
-    table = header.first("ModalityLUTSequence")
-    if table is not None:
-        return _looked_up(table, values, signed=signed)[0]
+    if tables := header.items_of("ModalityLUTSequence"):
+        return _looked_up(tables[0], values, signed=signed)[0]
     where = next(_frames(header, "PixelValueTransformationSequence", "RescaleSlope"))
     slope, intercept = where.number("RescaleSlope", 1), where.number("RescaleIntercept", 0)
     if not np.isfinite([slope, intercept]).all() or slope == 0:
@@ -99,7 +98,7 @@ def _of_interest(
         DicomError: one that is none, where ``strict``; else it is left out.
     """
     for where in _frames(header, "FrameVOILUTSequence", "VOILUTSequence"):
-        for table in _items(where, "VOILUTSequence"):
+        for table in where.items_of("VOILUTSequence"):
             with suppress(*() if strict else (DicomError,)):
                 found, top = _looked_up(table, values, signed=signed)
                 yield found / top
@@ -137,15 +136,10 @@ def _frames(header: Header, group: str, attribute: str) -> Iterator[Header]:
     if attribute in header:
         yield header
     for sequence in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
-        for groups in _items(header, sequence):
-            yield from (found for found in _items(groups, group) if attribute in found)
+        for groups in header.items_of(sequence):
+            yield from (found for found in groups.items_of(group) if attribute in found)
     if attribute not in header:
         yield header
-
-
-def _items(header: Header, sequence: str) -> list[Header]:
-    element = header.find(sequence)
-    return [] if element is None else header.items(element)
 
 
 def check_table(table: Header) -> None:
