@@ -3,9 +3,8 @@
 import cv2
 import numpy as np
 import pytest
-from text_specimens import gray
+from text_specimens import gray, phantoms
 
-from anonymize.data.phantom import cohort, draw
 from anonymize.release.burned_in import codes, policy, views
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.reasons import Reason, Refused
@@ -51,9 +50,7 @@ CODES = {
 
 @pytest.fixture(scope="module")
 def films():
-    people = cohort(patients=3, images=3, seed=3).drop_duplicates("patient_id")
-    visits = [{"seed": 3, "patient_id": p, "follow_up": 0, "size": SIZE} for p in people.patient_id]
-    return [np.uint8(255 * draw(**visit)) for visit in visits]
+    return phantoms(3, size=SIZE)
 
 
 def shown(picture):

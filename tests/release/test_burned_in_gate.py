@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import cv2
 import numpy as np
 import pytest
-from text_specimens import gray, letters
+from text_specimens import gray, letters, phantoms
 
-from anonymize.data.phantom import cohort, draw
 from anonymize.release.burned_in import find, gate, views
 from anonymize.release.burned_in.places import places
 
@@ -76,8 +75,7 @@ def test_a_hand(network, step):
 @pytest.fixture(scope="module")
 def anatomy():
     """uint8 (512, 512): a phantom and noise."""
-    person = cohort(patients=12, images=12, seed=3).patient_id.iloc[0]
-    clean = 255 * draw(seed=3, patient_id=person, follow_up=0, size=512)
+    [clean] = phantoms(1, size=512)
     grain = np.random.default_rng(1).normal(0, 10, clean.shape)
     return np.round(clean + grain).clip(0, 255).astype(np.uint8)
 

@@ -115,6 +115,7 @@ HARMLESS_PATHS = (
     "study01/series02/image3.dcm",
     "hospital_A/batch3/x_000123",
     "fold1/left_lateral_view.dcm",
+    "test/left_lateral_view.png",
     "xray/portable/scan_2.dcm",
     "covid-19-pneumonia-30-PA.jpg",
     "MONOCHROME2/SECONDARY_DERIVED/CHEST-PA.dcm",
