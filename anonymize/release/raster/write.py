@@ -58,12 +58,11 @@ def _indexed(radiograph: Radiograph) -> tuple[np.ndarray, np.ndarray]:
         ramp = np.round(np.linspace(0, 255, size)).astype(np.uint8)
         indices = np.round(pixels[..., 0] * np.float32((size - 1) / 255)).astype(np.uint8)
         return indices, np.repeat(ramp[:, None], 3, 1)
-    colours = np.unique(pixels.reshape(-1, 3), axis=0)
+    colours = np.unique(_codes(pixels))
     if len(colours) <= size:
         palette = np.zeros((size, 3), np.uint8)
-        palette[: len(colours)] = colours
-        codes, wanted = _codes(colours), _codes(pixels)
-        return np.searchsorted(codes, wanted).astype(np.uint8), palette
+        palette[: len(colours)] = colours[:, None] >> np.array([16, 8, 0]) & 255
+        return np.searchsorted(colours, _codes(pixels)).astype(np.uint8), palette
     image = Image.fromarray(pixels).quantize(
         size, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
     )
