@@ -98,16 +98,17 @@ def verify(
         uniform = None if told is None else Uniform(told.size, told.format)
         look = partial(_look, pool, out, named, uniform)
         checks = (partial(look, table, row) for table, row in named.rows())
+        files = len(named)  # counted on the disk, so once
         for done, finding in enumerate(pool.in_order(checks, window=2 * workers), 1):
             findings += [] if finding is None else [finding]
-            progress(done, len(named))
+            progress(done, files)
         groups = (
             _groups(pool, out) if named.row(written.PATH) and named.there(written.PATH) else None
         )
     findings.sort(key=lambda f: (f.table, f.row, f.flaw.value))
     text = named.looked(MANIFEST)
     counts = others, named.count(LABELS), text[False], text[None]
-    return Report(len(named), tuple(findings), *counts, groups)
+    return Report(files, tuple(findings), *counts, groups)
 
 
 def _tables(out: Path, named: Named) -> tuple[dict[str, str], Certificate | None, list[Finding]]:

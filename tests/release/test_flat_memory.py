@@ -10,11 +10,17 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import asdict
 
 import pytest
+from release_specimens import InProcess, Wave, fill, png, scene
 
+from anonymize.release import pipeline, verify
 from anonymize.release.archives import Found, Member
+from anonymize.release.machines import merge
+from anonymize.release.machines.shards import Shard
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 from anonymize.release.records.csv_bytes import csv_bytes
 from anonymize.release.records.entries import Entries
@@ -23,6 +29,7 @@ from anonymize.release.records.listed import Listed
 from anonymize.release.records.on_disk import OnDisk
 from anonymize.release.records.tables import COUNTS, MANIFEST_COLUMNS
 from anonymize.release.storage import StorageError
+from anonymize.release.workers import worker_pool
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs /proc")
 MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's rest
@@ -140,6 +147,31 @@ def test_memory_is_flat(tmp_path, growth):
 def test_memory_is_flat_over_100_000_files(tmp_path, growth):
     few, many = growth(tmp_path / "few", 4000), growth(tmp_path / "many", 100_000)
     assert many - few < MIB
+
+
+def test_what_goes_through_all_files_is_done_as_often_for_many_as_for_few(
+    release, key, tmp_path, monkeypatch
+):
+    """So that a file takes as long: of a million files, all were once counted for each."""
+    monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
+    counted, real = Counter(), OnDisk.number
+
+    def number(table, statement, values=()):
+        counted[statement] += 1
+        return real(table, statement, values)
+
+    monkeypatch.setattr(OnDisk, "number", number)
+    options = {"names": "hashed", "key_file": key, "shard": Shard(1, 1)}
+    found = []
+    for files in (3, 12):
+        fill(release.source, {f"{n}.png": png(scene(100 + n), 8, 0) for n in range(files)})
+        shard, out = tmp_path / f"shard {files}", tmp_path / f"out {files}"
+        counted.clear()
+        pipeline.apply(release.source, shard, Wave(), ReleaseOptions(**options))
+        merge.merge([shard], out)
+        assert verify.verify(out).files == files
+        found.append(dict(counted))
+    assert found[0] == found[1] != {}
 
 
 def test_a_listing_keeps_what_was_found_in_the_order_of_paths():
