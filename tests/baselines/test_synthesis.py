@@ -86,8 +86,9 @@ def test_outputs_are_samples_by_the_codes_that_films_have():
             beside.contributors, films.coding.sent(beside.images).tolist(), strict=True
         )
     }
-    sent = model.coding.sent(release.images).tolist()
-    assert sent == [of[int(rows[0])] for rows in release.contributors]
+    sent = model.coding.sent(release.images)
+    wanted = [of[int(rows[0])] for rows in release.contributors]
+    assert (sent == wanted).mean() > 0.8  # 0.25 by luck; a sample may miss what it was asked for
     rows = np.concatenate(release.contributors)
     right = kinds_of(release.images.pixels) == kinds_of(GIVEN.images.pixels[rows])
     assert right.mean() > 0.7
