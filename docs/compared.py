@@ -50,6 +50,7 @@ WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a 
 TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
 BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
 USES, USES_LARGER = "sets_uses", "sets_uses_resnet"  # more outputs than images
+LOTS = "sets_lots"  # of the coarse mosaics
 TRAINED, OBFUSCATION = "sets_trained", "obfuscation"
 OF_SETS = (  # what is told of a release of sets
     "released as",
