@@ -96,7 +96,7 @@ def search(
     deadline: Deadline,
 ) -> Searched[T]:
     """Measures candidates in their order, those that were measured before first. One that needs
-    more than is left is not begun, unless it is the first of this call: an earlier one may have
+    more than is left is not begun, unless this call has measured none: an earlier one may have
     kept most of it, and called often enough, the search comes to its end.
 
     Args:
@@ -108,6 +108,7 @@ def search(
     """
     done = [spec for spec in candidates if spec in known]
     left_out: dict[str, str] = {}
+    before = len(done)
     waiting = [spec for spec in candidates if spec not in known]
     try:
         found = measure(done)
@@ -115,7 +116,7 @@ def search(
         return Searched(None)
     for spec in waiting:
         expected = forecast() or 0.0
-        if expected >= deadline.left and (spec != waiting[0] or deadline.left <= 0):
+        if expected >= deadline.left and (len(done) > before or deadline.left <= 0):
             left_out[spec] = f"not begun: needs {in_words(expected)}, left were {_left(deadline)}"
             continue
         try:

@@ -59,6 +59,7 @@ WRITTEN_HERE = {
 }
 CODE = "CodeValue CodingSchemeDesignator CodeMeaning"
 METHOD_CODES = "DeidentificationMethodCodeSequence"
+METHOD_CODES_TAG = tag(METHOD_CODES)
 METHOD_TAG = tag("DeidentificationMethod")
 
 
@@ -83,7 +84,7 @@ def check(data: bytes) -> None:
             method = METHOD.fullmatch(text(element))
             if method is None or _parts(method["version"]) > _parts(__version__):
                 raise DicomError("another method of de-identification")
-        elif element.tag != tag(METHOD_CODES):
+        elif element.tag != METHOD_CODES_TAG:
             _check_element(header, element, ALLOWED, options)
     _check_pixels(file.elements, header, file.syntax.uid)
 
