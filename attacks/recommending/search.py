@@ -96,7 +96,7 @@ def search(
     deadline: Deadline,
 ) -> Searched[T]:
     """Measures candidates in their order, those that were measured before first. One that needs
-    more than is left is not begun, unless this call has measured none: an earlier one may have
+    more than is left is not begun, unless this call has begun none: an earlier one may have
     kept most of it, and called often enough, the search comes to its end.
 
     Args:
@@ -108,7 +108,7 @@ def search(
     """
     done = [spec for spec in candidates if spec in known]
     left_out: dict[str, str] = {}
-    before = len(done)
+    tried = False
     waiting = [spec for spec in candidates if spec not in known]
     try:
         found = measure(done)
@@ -116,17 +116,19 @@ def search(
         return Searched(None)
     for spec in waiting:
         expected = forecast() or 0.0
-        if expected >= deadline.left and (len(done) > before or deadline.left <= 0):
+        if expected >= deadline.left and (tried or deadline.left <= 0):
             left_out[spec] = f"not begun: needs {in_words(expected)}, left were {_left(deadline)}"
             continue
         try:
             found = measure([*done, spec])
-        except OutOfTime:
-            left_out[spec] = "begun, and the time ended"
         except DataError as error:
             left_out[spec] = str(error)
+            continue
+        except OutOfTime:
+            left_out[spec] = "begun, and the time ended"
         else:
             done.append(spec)
+        tried = True
     return Searched(found, tuple(done), left_out)
 
 
