@@ -45,13 +45,9 @@ AGAIN = {
     "ensemble": "ensemble",
 }
 SURE = 0.05  # p
-SETS, LARGER = "sets", "sets_resnet"
-WHOLE, WHOLE_LARGER = "sets_whole", "sets_whole_resnet"  # as many patches of a patient as there are
-TOLD, TOLD_LARGER = "sets_read", "sets_read_resnet"  # labels are read in the outputs
-BANDS, COARSE, COARSE_LARGER = "sets_bands", "sets_coarse", "sets_coarse_resnet"  # one band alone
-USES, USES_LARGER = "sets_uses", "sets_uses_resnet"  # more outputs than images
-LOTS = "sets_lots"  # of the coarse mosaics
-TRAINED, OBFUSCATION = "sets_trained", "obfuscation"
+SETS, LARGER, CODES = "sets", "sets_resnet", "codes"
+WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
+MORE = (*WHOLE, "sets_bands", "sets_budget")  # than in the first evaluation of releases of sets
 OF_SETS = (  # what is told of a release of sets
     "released as",
     "images in an output",
@@ -218,14 +214,13 @@ def guessed(method: Method, figure: str, which: str) -> str:
 def measured_sets() -> list[tuple[str, Method, Method | None]]:
     """Title of each release of the children at 96 px, of sets or beside them, how it was measured,
     and how with a larger classifier, if it was."""
-    measured = (USES_LARGER, COARSE_LARGER, TOLD_LARGER, WHOLE_LARGER, LARGER)
-    larger = {_kind(m): m for key in measured for m in results(key).methods}
-    further = (one for key in (WHOLE, TOLD, BANDS, COARSE, USES) for one in results(key).titled)
+    larger = {_kind(m): m for m in results(LARGER).methods}
+    further = (one for key in MORE for one in results(key).titled)
     titled = [*results(SETS).titled, *((title, m) for title, m in further if m.sets)]
     return [(title, method, larger.get(_kind(method))) for title, method in titled]
 
 
-def together(keys: Iterable[str] = (WHOLE, TOLD, COARSE, USES)) -> str:
+def together(keys: Iterable[str] = WHOLE) -> str:
     """How often who is told which released images are of one patient links them, by how many there
     are: one release a row."""
     every = [results(key) for key in keys]
@@ -258,30 +253,22 @@ def very_films(key: str = "sets_before_after") -> str:
     return text((header, rows), [meaning(own), *floors(own)])
 
 
-def strangers(keys: Iterable[str] = ("codes", "dials", "samples")) -> str:
+def strangers() -> str:
     """Methods that put strangers in everybody's place: what attackers find, those too that may ask
-    the method, and what is taught beside the pool alone; the real images of each size once."""
-    header = [
-        "px",
-        "released as",
-        f"strongest of all ↓, {NAMES[MATCHED]}",
-        f"the same, {NAMES[ALL]}",
-    ]
-    header += [RETRAINED, "other people's images alone", "other people told by their films ↓"]
-    rows: list[list[str]] = []
-    said: dict[int, str] = {}
-    for own in map(results, keys):
-        px = own.source.size
-        for title, method in own.titled:
-            if px in said and method.name == REAL:
-                continue
-            said.setdefault(px, f"{px} px: {' '.join(floors(own))}")
-            name, attack = method.strongest
-            read = [method.utility.auc("retrained"), method.utility.auc("pool_only")]
-            cells = [in_words(figure, digits=2) for figure in (*read, method.image.donors)]
-            linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
-            rows.append([str(px), title, *linked, *cells])
-    return text((header, rows), [meaning(own), *said.values()])
+    the method, and what is taught beside the pool alone; others at their size."""
+    header = ["released as", f"highest of all ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header += [f"first guess is this one, {NAMES[MATCHED]}", RETRAINED, "retrained − real images"]
+    header += ["other people's images alone", "other people told by their films ↓"]
+    rows = []
+    own = results(CODES)
+    for title, method in own.titled:
+        (name, attack), learnt = highest(method), method.utility.retrained
+        read = (learnt.auc.mean, method.utility.auc("pool_only"), method.image.donors)
+        taught, pool, told = (in_words(figure, digits=2) for figure in read)
+        linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
+        guess = most(method, "precision_at_1_own", "precision_at_1", matched=True)
+        rows.append([title, *linked, guess, taught, signed(learnt.difference), pool, told])
+    return text((header, rows), [meaning(own), *floors(own)])
 
 
 def _rate(group: GroupRate | None) -> str:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from attacks.measuring.error_rates import PairCounts
 
@@ -188,10 +189,11 @@ def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     codes, place = np.unique(np.concatenate([first.ravel(), second.ravel()]), return_inverse=True)
     sides = []
     for rows, at in zip((first, second), np.split(place, [first.size]), strict=True):
-        side = np.zeros((len(rows), len(codes)), np.float32)
-        side[np.repeat(np.arange(len(rows)), rows.shape[1]), at] = 1
-        sides.append(side * (codes != -1))
-    return (sides[0] @ sides[1].T) > 0
+        known = rows.ravel() != -1
+        at = np.repeat(np.arange(len(rows)), rows.shape[1])[known], at[known]
+        shape = len(rows), len(codes)
+        sides.append(sparse.csr_array((np.ones(known.sum(), np.float32), at), shape=shape))
+    return (sides[0] @ sides[1].T).toarray() > 0
 
 
 def _counted(found: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:

@@ -96,3 +96,11 @@ def test_a_shortcut_takes_every_second_pixel(side):
     beside = norm(F.conv2d(x, convolution.weight, stride=2))
     expected = F.relu(block.norm2(block.conv2(own)) + beside)
     assert torch.allclose(block(x), expected, atol=1e-6)
+
+
+def test_gradients_of_images_with_channels_last_are_so_too():
+    """Else all layers before a block take several times as long."""
+    block = Residual(4, 8, stride=2).to(memory_format=torch.channels_last)
+    x = torch.randn(3, 4, 16, 16).to(memory_format=torch.channels_last).requires_grad_()
+    (gradient,) = torch.autograd.grad(block(x).square().sum(), x)
+    assert gradient.is_contiguous(memory_format=torch.channels_last)
