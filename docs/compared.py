@@ -45,9 +45,10 @@ AGAIN = {
     "ensemble": "ensemble",
 }
 SURE = 0.05  # p
-SETS, LARGER, CODES = "sets", "sets_resnet", "codes"
+SETS, CODES = "sets", "codes"
 WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
 MORE = (*WHOLE, "sets_bands", "sets_budget")  # than in the first evaluation of releases of sets
+LARGER = (SETS, *WHOLE)  # what of these was measured with a larger classifier, too
 OF_SETS = (  # what is told of a release of sets
     "released as",
     "images in an output",
@@ -214,7 +215,7 @@ def guessed(method: Method, figure: str, which: str) -> str:
 def measured_sets() -> list[tuple[str, Method, Method | None]]:
     """Title of each release of the children at 96 px, of sets or beside them, how it was measured,
     and how with a larger classifier, if it was."""
-    larger = {_kind(m): m for m in results(LARGER).methods}
+    larger = {_kind(m): m for key in LARGER for m in results(f"{key}_resnet").methods}
     further = (one for key in MORE for one in results(key).titled)
     titled = [*results(SETS).titled, *((title, m) for title, m in further if m.sets)]
     return [(title, method, larger.get(_kind(method))) for title, method in titled]
