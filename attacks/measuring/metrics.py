@@ -190,9 +190,9 @@ def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     sides = []
     for rows, at in zip((first, second), np.split(place, [first.size]), strict=True):
         known = rows.ravel() != -1
-        at = np.repeat(np.arange(len(rows)), rows.shape[1])[known], at[known]
+        where = np.repeat(np.arange(len(rows)), rows.shape[1])[known], at[known]
         shape = len(rows), len(codes)
-        sides.append(sparse.csr_array((np.ones(known.sum(), np.float32), at), shape=shape))
+        sides.append(sparse.csr_array((np.ones(known.sum(), np.float32), where), shape=shape))
     return (sides[0] @ sides[1].T).toarray() > 0
 
 
