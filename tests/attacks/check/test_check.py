@@ -85,11 +85,39 @@ def test_of_equal_images_an_attacker_learns_once(examination, monkeypatch, learn
     chosen = choose("histogram-metric")
     level = Level(lambda setting: Counting(), chosen.level.scenario, learns=learns)
     monkeypatch.setattr(type(chosen), "level", property(lambda self: level))
+    monkeypatch.setattr("attacks.check.run.MORE", 3)
     cases = [case for case in CASES if not case.made_for]
     found = {o.case: o for o in examination.of(chosen, cases)}
     assert sum(o.auc is not None for o in found.values()) == 7
     assert len(taught) == times
     assert found["identity"].auc == found["pixel shuffle"].auc == found["real images"].auc
+
+
+@pytest.mark.parametrize(("lost", "status"), [(3, "passed"), (9, "failed")])
+def test_who_does_not_come_back_is_trained_more_often(examination, monkeypatch, lost, status):
+    """Luck of three trainings is no fault: nine on both sides decide."""
+    examination._learnt.cache_clear()
+    taught = {True: [], False: []}  # on warped images and on real ones
+
+    class Unlucky(TrainingFree):
+        def fit(self, auxiliary, *, seed):
+            warped = not torch.equal(auxiliary.released.images, auxiliary.real.images)
+            taught[warped].append(seed)
+            self.blind = warped and len(taught[warped]) <= lost
+            return self
+
+        def score(self, probes, gallery):
+            found = super().score(probes, gallery)
+            return np.random.default_rng(0).permuted(found, axis=1) if self.blind else found
+
+    chosen = choose("histogram-metric")
+    level = Level(lambda setting: Unlucky(), chosen.level.scenario, learns="released")
+    monkeypatch.setattr(type(chosen), "level", property(lambda self: level))
+    monkeypatch.setattr("attacks.check.run.NEAR", 0.16)  # three blind ones of nine lose 0.13
+    cases = [case for case in CASES if case.name in ("real images", "smooth warp")]
+    found = {outcome.case: outcome for outcome in examination.of(chosen, cases)}
+    assert found["smooth warp"].status == status, found
+    assert {len({*seeds}) for seeds in taught.values()} == {9}
 
 
 @pytest.mark.parametrize("key", ["ensemble:ignorant", "sets:ignorant"])
