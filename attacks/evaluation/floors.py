@@ -55,6 +55,10 @@ MESSAGES = {
     COIN_SETS: "a random number for each pair of images, taken together over all images of a "
     "patient: the interval is where {draws} such attackers of no knowledge lie.",
 }
+UNTRAINED = (
+    "not measured: no classifier of the findings is trained here, and a figure may be of what one "
+    "reads; --set evaluation.utility=true trains it, where a test part is evaluated."
+)
 
 
 @dataclass
@@ -99,6 +103,8 @@ class Floors:
         found = []
         if data.table.labels:
             found.append(self._of(FINDINGS, equal_findings(self.tested)))
+            if not apart or not self.plan.measures_utility:
+                found.append(Floor(name=TASK, message=UNTRAINED))
         if apart and self.plan.measures_utility and data.table.labels:
             read = self._task()
             found.append(self._of(TASK, read))

@@ -69,7 +69,10 @@ def floors(options, data):
 def test_findings_and_coins_of_real_data(floors):
     of, whole, rows = floors
     found, who = of(whole), whole[rows]
-    assert list(found) == ["findings", "soft-biometrics", "metadata", "coin", "coin, sets"]
+    names = ["findings", "task", "soft-biometrics", "metadata", "coin", "coin, sets"]
+    assert list(found) == names
+    assert found["task"].auc is None
+    assert "no classifier of the findings is trained here" in found["task"].message
     assert found["soft-biometrics"].auc is None  # no classifier is trained
     assert found["soft-biometrics"].message.startswith("not measured: no network learns")
     same = who.covariates.findings[:, None] == who.covariates.findings
