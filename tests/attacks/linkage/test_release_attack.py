@@ -21,11 +21,13 @@ from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
 from attacks.linkage.release_verdict import judged_release
 from attacks.measuring.metrics import Owners
+from attacks.reporting.tables import in_words
 from attacks.reporting.verdict import attack_table, verdict
 
 pytestmark = pytest.mark.whole
 
 SIZE = 96
+LAST = "others: AUC, matched impostors"
 PATIENTS = 15
 
 
@@ -177,8 +179,24 @@ def test_figures_of_two_people_are_not_said(whole, patients, said):
     several = altered(whole.attacks[0].others, patients=patients, precision_at_1=1.0)
     one = altered(whole, attacks=(altered(whole.attacks[0], others=several),))
     header, (row,) = attack_table(one)
-    assert row[header.index("others: P@1")] == said
-    assert (row[header.index("others: AUC")] == "–") == (patients < 3)
+    assert said in row[slice(*map(header.index, ("others: P@1, matched impostors", LAST)))]
+    assert (row[header.index("others: AUC, all impostors")] == "–") == (patients < 3)
+
+
+def test_every_auc_of_the_table_says_against_whom(whole):
+    """Matched impostors first; those of the attacker's own test part, too."""
+    header, rows = attack_table(whole)
+    aucs = [name for name in header if "AUC" in name or "P@1" in name]
+    assert [name.rpartition(", ")[2] for name in aucs] == ["matched impostors", "all impostors"] * 4
+    row = dict(zip(header, rows[0], strict=True))
+    with_originals, others = whole.attacks[0].with_originals, whole.attacks[0].others
+    assert row["AUC, matched impostors"] == in_words(with_originals.matched.auc)
+    assert row["AUC, all impostors"] == in_words(with_originals.auc)
+    assert row["others: AUC, matched impostors"] == in_words(others.matched.auc)
+    assert row["others: P@1, matched impostors"] == f"{others.matched.precision_at_1:.3f}"
+    learnt = whole.attacks[0].learnt
+    assert row["own test AUC, all impostors"] == in_words(learnt.figures["auc"])
+    assert row["own test AUC, matched impostors"] == "–"  # its images say no findings
 
 
 def test_all_files_of_few_people_are_not_cleared(whole):
