@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from anonymize.errors import counted
 from attacks.linkage.learnt import Learnt
-from attacks.linkage.release_results import Reading, ReleaseResults
+from attacks.linkage.release_results import FileAttack, FindingsFloor, Reading, ReleaseResults
 from attacks.measuring.comparisons import holm
 from attacks.measuring.estimates import Estimate, Matched
 from attacks.measuring.reading_names import ALL, MATCHED, NAMES, matched_like, why_unmatched
@@ -90,8 +90,20 @@ def explained(results: ReleaseResults) -> Iterator[str]:
                 f"precision@1, {NAMES[ALL]}, {number(attack.others.precision_at_1, 3)} "
                 f"(a coin {number(attack.others.chance, 3)}), {_reading(attack.others, results)}"
             )
+    if results.findings is not None and _enough(best.with_originals):
+        yield _floor_in_words(results.findings)
     yield f"meaning: {_meaning(results)}"
     yield from _warnings(results)
+
+
+def _floor_in_words(floor: FindingsFloor) -> str:
+    """What findings alone link, of who holds other images of the patients where that is known."""
+    of, images = floor.with_originals, "with the originals among the real files"
+    if floor.others is not None:
+        of, images = floor.others, "with other images of the patients alone"
+    aucs = ((of.matched, MATCHED), (of.auc, ALL))
+    said = (f"{in_words(auc)} against {NAMES[reading]}" for auc, reading in aucs if auc)
+    return f"floor, {images}: true findings alone link with AUC {', '.join(said)}"
 
 
 def attack_table(results: ReleaseResults) -> Table:
@@ -113,7 +125,27 @@ def attack_table(results: ReleaseResults) -> Table:
                 *_own(a.learnt),
             ]
         )
+    if results.findings is not None:
+        rows.append(_of_findings(results.findings, results.attacks[0]))
     return header, rows
+
+
+def _of_findings(floor: FindingsFloor, beside: FileAttack) -> list[str]:
+    """The row of what findings alone link, of the same people as the attacks."""
+    held, others = floor.with_originals, floor.others
+    shown = others is not None and beside.others is not None and _enough(beside.others)
+    aucs = [held.matched, held.auc] if _enough(beside.with_originals) else [None, None]
+    beyond: list[Estimate | None] = [None] * 4
+    if shown and others is not None:
+        beyond = [others.first_guess_matched, others.precision_at_1, others.matched, others.auc]
+    guesses = [number(guess.mean if guess else None, 3) for guess in beyond[:2]]
+    return [
+        *("findings (floor)", "findings", "–", "–", "–"),
+        *(in_words(auc) for auc in aucs),
+        *guesses,
+        *(in_words(auc) for auc in beyond[2:]),
+        *("–", "–"),
+    ]
 
 
 def _of_others(found: Reading | None) -> list[str]:

@@ -67,6 +67,35 @@ def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked, found):
     assert best["with_originals"]["auc"]["mean"] >= best["others"]["auc"]["mean"]
 
 
+def test_findings_alone_are_a_floor_in_both_readings(attacked, found, whole):
+    """Odd patients have one finding, even ones another, two images each: who has the same one is of
+    the same person in one pair of 8 or 7, originals left out."""
+    floor = found["findings"]["others"]
+    eight, seven = 8, 7  # people of either finding
+    pairs = 4 * (eight * seven)  # of different people and findings, to and fro with two images each
+    alike = 2 * (eight * (eight - 1) + seven * (seven - 1))
+    every = 2 * pairs + 2 * alike
+    assert floor["auc"]["mean"] == pytest.approx(0.5 + 0.5 * 2 * pairs / every)
+    assert floor["matched"]["mean"] == 0.5
+    assert found["findings"]["with_originals"]["auc"] is not None
+    header, rows = attack_table(whole)
+    row = dict(zip(header, rows[-1], strict=True))
+    assert row["attacker"] == "findings (floor)"
+    assert row["others: AUC, all impostors"].startswith(f"{floor['auc']['mean']:.3f}")
+    assert row["others: AUC, matched impostors"].startswith("0.500")
+    said = "floor, with other images of the patients alone: true findings alone link with AUC 0.500"
+    assert said in attacked[0].stdout
+    assert "findings (floor)" in (attacked[1] / "release.md").read_text()
+
+
+def test_where_no_findings_are_known_the_floor_says_so(a_release, tmp_path):
+    folder, _ = a_release
+    asked_for = (folder / "real", folder / "out", "--attackers", "identical", "--out", tmp_path)
+    said = ask(a_release, *asked_for).stdout
+    assert "not tried: findings (floor): no findings are known (--patients says them" in said
+    assert found_in(tmp_path)["findings"] is None
+
+
 def test_what_names_files_is_private(a_release, attacked):
     result, out = attacked
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
@@ -178,7 +207,7 @@ def test_many_readings_of_a_coin_are_no_link(whole, p, links):
 def test_figures_of_two_people_are_not_said(whole, patients, said):
     several = altered(whole.attacks[0].others, patients=patients, precision_at_1=1.0)
     one = altered(whole, attacks=(altered(whole.attacks[0], others=several),))
-    header, (row,) = attack_table(one)
+    header, (row, _) = attack_table(one)  # and what findings link
     assert said in row[slice(*map(header.index, ("others: P@1, matched impostors", LAST)))]
     assert (row[header.index("others: AUC, all impostors")] == "–") == (patients < 3)
 
