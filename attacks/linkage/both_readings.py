@@ -11,6 +11,7 @@ from attacks.measuring.matching import measure_matched, split_matched
 from attacks.measuring.metrics import Owners
 from attacks.measuring.reading_names import MATCHED, SHORT, why_unmatched
 from attacks.measuring.statistics import estimate_identification
+from attacks.results import APART
 
 
 class BothReadings(Record):
@@ -56,5 +57,7 @@ class BothReadings(Record):
         """Every figure, named as in table.csv: against matched impostors, "auc, matched", first."""
         if self.matched is not None:
             own = {"auc": self.matched.auc} | self.matched.estimates
-            yield from ((f"{name}, {SHORT[MATCHED]}", found) for name, found in own.items())
-        yield from self.figures.items()
+            for name, found in own.items():
+                yield f"{APART.get(name, name)}, {SHORT[MATCHED]}", found
+        for name, found in self.figures.items():
+            yield APART.get(name, name), found

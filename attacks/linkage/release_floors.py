@@ -1,6 +1,5 @@
 """What true findings alone link in the files of a release: no picture is looked at."""
 
-
 from anonymize.options import TrainOptions
 from attacks.evaluation.floors import FINDINGS, equal_findings, floor_of
 from attacks.linkage.matching import MAX_SCORES
