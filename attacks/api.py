@@ -114,7 +114,8 @@ class Linked:
     Attributes:
         ranking: the most alike real images of each released one.
         prepared: the attacker, and what it is worth on other patients.
-        figures: by name, where patients of both are known: mean, ci95_low, ci95_high.
+        figures: by name, where patients of both are known: mean, ci95_low, ci95_high; against
+            matched impostors first, these names end with ", matched".
     """
 
     ranking: Ranking
@@ -167,8 +168,9 @@ def link(
     with own_folder(Path(out), option="out") as folder:
         prepared = prepare(wanted, folder, compute=Compute.of(made), display=Silent())
         ranking = rank(prepared, probes, gallery, top=5, present=0.5)
-        found = link_figures(prepared.matcher, probes, gallery) or {}
-    rows = {name: (e.mean, *(e.ci95 or (None, None))) for name, e in found.items()}
+        found = link_figures(prepared.matcher, probes, gallery)
+    named = () if found is None else found.by_name()
+    rows = {name: (e.mean, *(e.ci95 or (None, None))) for name, e in named}
     columns = ("mean", "ci95_low", "ci95_high")
     return Linked(ranking, prepared, pd.DataFrame.from_dict(rows, "index", columns=columns))
 

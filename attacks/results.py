@@ -47,6 +47,11 @@ TITLES = {
     "top_10": "top-10",
     "top_15": "top-15",
 }
+APART = {  # what tables for programs call figures whose keys here look alike
+    "r_s": "linkage_risk",  # ours, of patients with several images
+    "r_s_coin": "linkage_risk_coin",
+    "r_s_all": "R_s",  # the paper's on whole slides, of all patients
+}
 
 
 def name_of(key: str) -> str:

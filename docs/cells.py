@@ -133,8 +133,9 @@ STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NA
 PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
 RETRAINED = "classifier retrained ↑"
 RATES = (1e-2, 1e-3, 1e-4)  # of false matches
-GUESSED = ("first guess right", "patients given away")  # among all images
+GUESSED = tuple(f"{name}, {NAMES[ALL]}" for name in ("first guess right", "patients given away"))
 LIKE = f"first guess right, {NAMES[MATCHED]}"
+R_S = f"R_s, {NAMES[ALL]}"  # of all patients, as the paper on whole slides has it
 ONE_PAIR = "the same, one pair a patient"
 NO_WORSE = "retrained no worse by δ"
 TRAINED, CALIBRATED = "generator trained", "ECE of the retrained ↓"
@@ -151,7 +152,7 @@ CELLS: dict[str, Callable[[Method], str]] = {
     PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
     UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
     "EER": lambda m: share(m.strongest_by_image[1].headline.estimate("equal_error_rate")),
-    "R_s": lambda m: most(m, "r_s_all"),
+    R_S: lambda m: most(m, "r_s_all"),
     **{missed_at(rate): missed_by_strongest(rate) for rate in RATES},
     "read in released images ↑": on_released,
     CALIBRATED: calibration,
@@ -168,7 +169,7 @@ LINKED = (
 )
 ERRORS = ("EER", *map(missed_at, RATES))
 BY_LOT = {"EER": "50 %"} | {missed_at(rate): f"{100 - 100 * rate:g} %" for rate in RATES}
-OPERATING = (*ERRORS, GUESSED[1], "R_s", TRAINED)
+OPERATING = (*ERRORS, GUESSED[1], R_S, TRAINED)
 READ = (
     "classifier frozen ↑",
     RETRAINED,

@@ -154,7 +154,7 @@ def against_control(main: str = MINIATURE) -> str:
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
     counted = ["generators", "below it", "below it for sure", "above it for sure"]
-    return markdown([*header, *counted], rows)
+    return text(([*header, *counted], rows), floors(results(main)))
 
 
 def sets() -> str:
@@ -184,7 +184,8 @@ def sets_in_short() -> str:
         linked = f"{name} {reading(attack, MATCHED)}"
         rows.append([title, str(held.contributors if held else 1), linked, *guesses])
         rows[-1] += map(signed, lost)
-    return text((header, rows), [meaning(results(SETS))])
+    own = results(SETS)
+    return text((header, rows), [meaning(own), *floors(own)])
 
 
 def _of_sets(title: str, method: Method) -> list[str]:
@@ -223,8 +224,8 @@ def measured_sets() -> list[tuple[str, Method, Method | None]]:
 
 
 def together(keys: Iterable[str] = WHOLE) -> str:
-    """How often who is told which released images are of one patient links them, by how many there
-    are: one release a row."""
+    """How often who is told which released images are of one patient links them, against all
+    impostors, by how many there are: one release a row."""
     every = [results(key) for key in keys]
     found = {
         title: {g.group: g for g in method.privacy[SETS].breakdown.facts["images"] if g.rate}
@@ -233,9 +234,9 @@ def together(keys: Iterable[str] = WHOLE) -> str:
     }
     (passed,) = {false_match_rate(own) for own in every}
     counts = sorted({name for groups in found.values() for name in groups})
-    header = [f"linked, at {passed} false matches", *(f"of {n}" for n in counts)]
+    header = [f"linked, at {passed} false matches, {NAMES[ALL]}", *(f"of {n}" for n in counts)]
     rows = [[title, *(_rate(groups.get(n)) for n in counts)] for title, groups in found.items()]
-    return markdown(header, rows)
+    return text((header, rows), dict.fromkeys(line for own in every for line in floors(own)))
 
 
 def very_films(key: str = "sets_before_after") -> str:

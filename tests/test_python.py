@@ -99,6 +99,11 @@ def test_link_gives_the_ranking_and_what_it_is_worth(tmp_path):
     assert found.frame["rank"].max() == 5
     assert found.frame["probability"].between(0, 1).all()
     assert 0.5 < found.figures.loc["auc", "mean"] <= 1
+    assert found.figures.index[0] == "auc, matched"  # drawn images have findings, sex, age, view
+    assert {"linkage_risk", "R_s"} < {*found.figures.index}
+    learnt = found.prepared.learnt
+    assert learnt.matched_by == ("findings", "sex", "age", "view")
+    assert learnt.matched or learnt.unmatched == "none is alike in findings, sex, age, view"
     assert found.sheet().startswith(b"\x89PNG")
     assert repr(found) == "Linked(120 released against 120 real images)"
     assert (tmp_path / "attack").stat().st_mode & 0o777 == 0o700

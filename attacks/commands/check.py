@@ -134,9 +134,11 @@ def _tell(every: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _line(outcome) -> str:
+    from attacks.measuring.reading_names import ALL, NAMES
+
     figure = ""
     if outcome.auc is not None:
         low, high = outcome.interval
-        figure = f"AUC {outcome.auc:.3f} ({low:.3f}–{high:.3f})"
+        figure = f"AUC {outcome.auc:.3f} ({low:.3f}–{high:.3f}), {NAMES[ALL]}"
     place = f"{outcome.attacker:<26} {outcome.case:<18}"
-    return f"{outcome.status:<15} {place} {figure:<27}{outcome.why}".rstrip()
+    return f"{outcome.status:<15} {place} {figure:<43}{outcome.why}".rstrip()

@@ -22,9 +22,10 @@ def command(released, real, top, prior, arguments) -> None:
     releases images. OUT/link.csv and .json hold the ranked list of every released image, link.png
     the images; they name images, so nobody but you may read them.
 
-    Where the patients of both are known, the figures of `attacks evaluate` are printed: an image is
-    not compared with its own original. Files of one name are the same image, and released files
-    without patients have those of the real files of the same name.
+    Where the patients of both are known, the figures of `attacks evaluate` are printed, against
+    impostors of the same findings, sex, age and view, where these are known, and against all: an
+    image is not compared with its own original. Files of one name are the same image, and released
+    files without patients have those of the real files of the same name.
     """
     given = {"RELEASED": released, "REAL": real}
     arguments.refuse(given)
@@ -35,24 +36,34 @@ def command(released, real, top, prior, arguments) -> None:
     with arguments.claimed("link", of):
         with arguments.at_work() as work:
             ranking, prepared = ranked(work, given, top=top, prior=prior, naming=named_after)
-            estimates = link_figures(prepared.matcher, ranking.probes, ranking.gallery)
+            found = link_figures(prepared.matcher, ranking.probes, ranking.gallery)
         first = originals_first(ranking)
-        figures = {
-            "figures": {k: v.model_dump(mode="json") for k, v in (estimates or {}).items()},
-            "originals_ranked_first": first,
-        }
-        write_ranking("link", ranking, prepared, arguments, figures, said=_said(estimates, first))
+        measured = {"figures": {}} if found is None else found.model_dump(mode="json")
+        figures = measured | {"originals_ranked_first": first}
+        write_ranking("link", ranking, prepared, arguments, figures, said=_said(found, first))
 
 
-def _said(estimates, first) -> list[str]:
-    from attacks.reporting.tables import in_words
-    from attacks.results import TITLES
-
-    if estimates is None:
+def _said(found, first) -> list[str]:
+    if found is None:
         lines = ["no figures: no patient of RELEASED is known to be in REAL with another image"]
     else:
-        shown = ("auc", "precision_at_1", "map_at_r", "r_s")
-        lines = ["patients: " + ", ".join(f"{TITLES[n]} {in_words(estimates[n])}" for n in shown)]
+        lines = [f"patients, {line}" for line in _readings(found)]
     if first is not None:
         lines.append(f"originals: {first:.1%} of the released images are nearest to their own")
     return lines
+
+
+def _readings(found) -> list[str]:
+    """A line of figures against matched impostors, or why there is none; and one against all."""
+    from attacks.measuring.reading_names import ALL, MATCHED, NAMES, matched_like
+    from attacks.reporting.tables import in_words
+    from attacks.results import TITLES
+
+    def line(estimate) -> str:
+        shown = ("auc", "precision_at_1", "map_at_r", "r_s")
+        return ", ".join(f"{TITLES[name]} {in_words(estimate(name))}" for name in shown)
+
+    matched = f"not measured: {found.unmatched}"
+    if found.matched is not None:
+        matched = f"{matched_like(found.matched_by)}: {line(found.matched.estimate)}"
+    return [f"{NAMES[MATCHED]}: {matched}", f"{NAMES[ALL]}: {line(found.figures.get)}"]

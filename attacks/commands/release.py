@@ -55,7 +55,8 @@ def command(real, released, private, patients, policy, answers, arguments) -> No
     them: DICOM, PNG, JPEG and TIFF of any size. The method is that of the release's manifest and
     private folder, unless --method names it; the attackers learn from the images of --run or
     --source (drawn ones by default), released as these files were: at their size. Floors look at
-    no picture: format (size and format of the files) and identical (equal pixels, by hash).
+    no picture: format (size and format of the files), identical (equal pixels, by hash), and what
+    the same findings link, where they are known.
 
     One verdict is printed. OUT/release.json and release.md hold all figures, found.csv and
     found.png what each file was taken for, unread.csv what could not be read: for you only.

@@ -99,15 +99,25 @@ def command(
 
 def _tell(found: Scaling, out: Path, names: Sequence[str]) -> None:
     """The curve in lines, and the files, on standard output."""
+    from attacks.measuring.reading_names import LISTED, MATCHED, matched_like, why_unmatched
+    from attacks.measuring.reading_names import NAMES as READINGS
+    from attacks.reporting.tables import in_words
     from attacks.studies.scaling import NAMES
 
+    def both(matched, listed) -> str:
+        first = "" if matched is None else f"{in_words(matched)}, {READINGS[MATCHED]}; "
+        return f"AUC {first}{in_words(listed)}, {READINGS[LISTED]}"
+
     for point in found.points:
-        low, high = point.auc.ci95 or (float("nan"),) * 2
-        click.echo(
-            f"{NAMES[point.negatives]} {point.pairs:>9,} pairs: AUC {point.auc.mean:.3f} "
-            f"({low:.3f}–{high:.3f})"
-        )
-    click.echo(f"gradient histograms, no pair: AUC {found.floor.mean:.3f}")
+        aucs = both(point.matched, point.auc)
+        click.echo(f"{NAMES[point.negatives]} {point.pairs:>9,} pairs: {aucs}")
+    click.echo(f"gradient histograms, no pair: {both(found.floor_matched, found.floor)}")
+    said = f"not measured: {why_unmatched(found.matched_by)}"
+    if found.floor_matched is not None and found.matched_pairs is not None:
+        genuine, impostors = found.matched_pairs
+        like = matched_like(found.matched_by)
+        said = f"{genuine:,} genuine and {impostors:,} of the listed pairs ({like})"
+    click.echo(f"{READINGS[MATCHED]}: {said}")
     if found.undertrained:
         click.echo(
             "do not trust: every verifier stays below gradient histograms, so it is undertrained, "

@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from anonymize.data.dataset import Dataset
 from anonymize.data.table import PARTS
+from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.compute import Compute
 from anonymize.training.stages import predict
@@ -122,21 +123,10 @@ class Floors:
         return tuple(found)
 
     def _of(self, name: str, scores: np.ndarray, **said: str) -> Floor:
-        every, alike = self._figures(scores)
-        guessing, ranked = self._figures(
-            one_order(scores, derive_seed(self.plan.options.seed, name))
-        )
-        return _floor(
-            name, every, alike, **_beside(guessing, ranked), message=MESSAGES[name].format(**said)
-        )
+        return floor_of(name, scores, self.asked, self.plan.options, **said)
 
     def _figures(self, scores: np.ndarray) -> tuple[Figures, Matched | None]:
-        o, (asked, known) = self.plan.options, self.asked
-        options: dict[str, Any] = {"resamplings": o.evaluation.resamplings, "seed": o.seed}
-        found = measure_identification(scores, asked, known, **options)
-        found |= measure_matched(scores, asked, known, **options)
-        every, alike = split_matched(estimate_identification([found]))
-        return Figures.of(every), alike
+        return _figures(scores, self.asked, self.plan.options)
 
     def _biometrics(self, methods: Iterable[Method]) -> Floor:
         real = next((m for m in methods if m.name == REAL), None)
@@ -180,6 +170,35 @@ class Floors:
         return Floor(name=name, message=message, auc=_spread(drawn), matched=matched, **guessed)
 
 
+def floor_of(
+    name: str,
+    scores: np.ndarray,
+    asked: tuple[Owners, Owners],
+    options: TrainOptions,
+    **said: str,
+) -> Floor:
+    """A floor by its scores (P, G) of probes and a gallery, ``said`` in its message.
+
+    Raises ValueError: no genuine or no impostor pairs."""
+    every, alike = _figures(scores, asked, options)
+    ordered = one_order(scores, derive_seed(options.seed, name))
+    beside = _beside(*_figures(ordered, asked, options))
+    return _floor(name, every, alike, **beside, message=MESSAGES[name].format(**said))
+
+
+def _figures(
+    scores: np.ndarray, asked: tuple[Owners, Owners], options: TrainOptions
+) -> tuple[Figures, Matched | None]:
+    drawn: dict[str, Any] = {
+        "resamplings": options.evaluation.resamplings,
+        "seed": options.seed,
+    }
+    found = measure_identification(scores, *asked, **drawn)
+    found |= measure_matched(scores, *asked, **drawn)
+    every, alike = split_matched(estimate_identification([found]))
+    return Figures.of(every), alike
+
+
 def _floor(
     name: str, every: Figures, alike: Matched | None, message: str = "", **beside: Any
 ) -> Floor:
@@ -198,11 +217,13 @@ def _beside(every: Figures, alike: Matched | None) -> dict[str, Any]:
     }
 
 
-def equal_findings(owners: Owners) -> np.ndarray:
-    """float32 (N, N): 1 where all findings of two images are equal, else 0."""
-    assert owners.covariates is not None
-    findings = owners.covariates.findings
-    return (findings[:, None] == findings).astype(np.float32)
+def equal_findings(probes: Owners, gallery: Owners | None = None) -> np.ndarray:
+    """float32 (P, G): 1 where all findings of two images are equal, else 0; among the probes where
+    there is no gallery."""
+    asked, known = probes.covariates, (gallery or probes).covariates
+    assert asked is not None
+    assert known is not None
+    return (asked.findings[:, None] == known.findings).astype(np.float32)
 
 
 def one_order(scores: np.ndarray, seed: int) -> np.ndarray:

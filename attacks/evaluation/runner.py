@@ -15,8 +15,9 @@ from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.measured import Figures, Measurer
 from attacks.evaluation.plan import Plan, attack_kind
 from attacks.evaluation.processes.notes import Note, Notes, say_outdated
-from attacks.evaluation.processes.work import Work, auc_in_words
+from attacks.evaluation.processes.work import Work
 from attacks.evaluation.reference import Reference
+from attacks.evaluation.said_aucs import linked_in_words
 from attacks.evaluation.scored import Scorer, Scores
 from attacks.evaluation.shown import remarkable, shown_images
 from attacks.evaluation.target import Target
@@ -159,7 +160,7 @@ class AttackRunner:
                     self._keep_pairs(chosen, made, target)
                 note.keep_figures(figures)
                 scored.end_training()
-            piece.result = auc_in_words(figures["auc"], known)
+            piece.result = linked_in_words(figures, known)
         return figures
 
     def _combined(self, chosen: Chosen) -> bool:

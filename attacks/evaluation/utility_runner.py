@@ -18,8 +18,9 @@ from attacks.evaluation.donors import pool_rows
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.processes.notes import Note, Notes, say_outdated
-from attacks.evaluation.processes.work import Piece, Work, auc_in_words
+from attacks.evaluation.processes.work import Piece, Work
 from attacks.evaluation.reference import Reference
+from attacks.evaluation.said_aucs import read_in_words
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility import retrained
 from attacks.knowledge.set_release import Released, Rows
@@ -159,7 +160,7 @@ class UtilityRunner:
                     logits.keep_scores(read(repeat, piece))
                     logits.end_training()
                 found.append(note.reading(partial(self._reading, logits, shown)))
-                piece.result = auc_in_words(found[-1][ALL].mean, known)
+                piece.result = read_in_words(found[-1][ALL].mean, known)
         return found
 
     def _logits(self, classifier: Classifier, images: Images) -> np.ndarray:

@@ -6,20 +6,21 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from attacks.linkage.both_readings import BothReadings
 from attacks.linkage.matching import Matcher
 from attacks.measuring.calibration import Calibration
-from attacks.measuring.estimates import Estimate, Record
+from attacks.measuring.estimates import Estimate
+from attacks.measuring.reading_names import ALL, MATCHED, NAMES, matched_like
 
 
-class Learnt(Record):
-    """What is known of an attacker, as its folder keeps it.
+class Learnt(BothReadings):
+    """What is known of an attacker, as its folder keeps it; the figures are of the test part.
 
     Attributes:
         attacker, knowledge, scenario: who, in the words of the registry.
         source, size, patients: what it was taught and measured on.
         slope, offset, genuine, impostors: of its :class:`Calibration`.
         bits: C_llr on the test part, in bits.
-        figures: on the test part, by the names of `statistics.measure_identification`.
     """
 
     attacker: str
@@ -33,7 +34,6 @@ class Learnt(Record):
     genuine: int
     impostors: int
     bits: float
-    figures: dict[str, Estimate]
 
     @property
     def calibration(self) -> Calibration:
@@ -51,14 +51,13 @@ class Learnt(Record):
 
     def in_words(self) -> list[str]:
         """Who says so, how good it is, and why it may not be believed."""
-        auc = self.figures["auc"]
-        low, high = auc.ci95 or (float("nan"), float("nan"))
+        low = _around(self.figures["auc"])[0]
         lines = [
             f"attacker {self.attacker}: {self.scenario}; calibrated on {self.genuine:,} genuine "
             f"and {self.impostors:,} impostor pairs of {self.patients['validation']:,} patients "
             f"({self.source}, validation part)",
-            f"on {self.patients['test']:,} patients of its test part: AUC {auc.mean:.3f} "
-            f"({low:.3f}–{high:.3f}), C_llr {self.bits:.2f} of 1 bit",
+            f"on {self.patients['test']:,} patients of its test part: {self._aucs()}; "
+            f"C_llr {self.bits:.2f} of 1 bit",
         ]
         if not self.slope > 0:
             lines.append(
@@ -69,7 +68,19 @@ class Learnt(Record):
             lines.append("do not trust: on its test part this attacker is not above chance")
         elif self.bits >= 1:
             lines.append("do not trust: on its test part these probabilities mislead")
+        elif self.matched is not None and not _around(self.matched.auc)[0] > 0.5:
+            lines.append(
+                f"beware: against {NAMES[MATCHED]} it is not shown to be above chance; it may tell "
+                f"{', '.join(self.matched_by)}, and nobody"
+            )
         return lines
+
+    def _aucs(self) -> str:
+        every = f"{_said(self.figures['auc'])} against {NAMES[ALL]}"
+        if self.matched is None:
+            return f"{every}; against {NAMES[MATCHED]} not measured: {self.unmatched}"
+        like = matched_like(self.matched_by)
+        return f"{_said(self.matched.auc)} against {NAMES[MATCHED]} ({like}), {every}"
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -78,6 +89,15 @@ class Learnt(Record):
             return cls.model_validate_json(path.read_text(encoding="utf-8"))
         except (OSError, ValidationError):
             return None
+
+
+def _said(auc: Estimate) -> str:
+    """ "AUC 0.912 (0.880–0.941)"."""
+    return "AUC {:.3f} ({:.3f}–{:.3f})".format(auc.mean, *_around(auc))
+
+
+def _around(auc: Estimate) -> tuple[float, float]:
+    return auc.ci95 or (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from attacks.linkage.album import Album
+from attacks.linkage.both_readings import BothReadings
 from attacks.linkage.matching import Matcher
 from attacks.linkage.ranking import Ranking, pictures
 from attacks.linkage.whose import Whose, rows_named
-from attacks.measuring.estimates import Estimate
-from attacks.measuring.statistics import estimate_identification
 
 
 def by_names(released: Album, real: Album) -> Whose:
@@ -36,15 +35,15 @@ def named_after(released: Album, real: Album) -> Album:
     return replace(released, table=released.table.with_frame(frame))
 
 
-def link_figures(matcher: Matcher, released: Album, real: Album) -> dict[str, Estimate] | None:
+def link_figures(matcher: Matcher, released: Album, real: Album) -> BothReadings | None:
     """What `attacks evaluate` measures, an image never compared with its own original; None where
     no patient of ``released`` is known to be in ``real``."""
-    owners = by_names(released, real).without_originals()
+    known = by_names(released, real)
+    sets = pictures(released), pictures(real)
     try:
-        found = matcher.measure(pictures(released), pictures(real), owners)
+        return BothReadings.of(matcher, sets, known.without_originals(), known.matched_by)
     except ValueError:  # no genuine pairs, or nothing but them
         return None
-    return estimate_identification([found])
 
 
 def originals_first(ranking: Ranking) -> float | None:

@@ -36,12 +36,13 @@ from attacks.knowledge.set_release import Released
 from attacks.knowledge.trial import Parts, View
 from attacks.linkage.album import Album
 from attacks.linkage.at_file_size import Size, released_as_files, sets_as_files
+from attacks.linkage.both_readings import BothReadings
 from attacks.linkage.learnt import Learnt, Prepared
 from attacks.linkage.matching import COMPANY, Matcher, Pictures, matcher_of
 from attacks.measuring.calibration import Calibration, cost
+from attacks.measuring.covariates import matched_by
 from attacks.measuring.judged import judged_on
 from attacks.measuring.metrics import genuine_pairs, impostor_pairs
-from attacks.measuring.statistics import estimate_identification
 from attacks.registry import GROUP, Chosen, attackers, choose, ladder
 from attacks.training.learning import Learning
 
@@ -220,9 +221,8 @@ def _measured(wanted: Wanted, data: Dataset, matcher: Matcher, view: View) -> Le
         patients[part] = len(np.unique(owners[1].patient))
     calibration = Calibration.fit(*known["validation"])
     with judged_on("the test part"):
-        figures = matcher.measure(
-            *pictures, owners, resamplings=options.evaluation.resamplings, seed=options.seed
-        )
+        drawn = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
+        figures = BothReadings.of(matcher, pictures, owners, matched_by(data.table), **drawn)
     return Learnt(
         attacker=chosen.key,
         knowledge=chosen.knowledge,
@@ -232,7 +232,7 @@ def _measured(wanted: Wanted, data: Dataset, matcher: Matcher, view: View) -> Le
         patients=patients,
         **asdict(calibration),
         bits=cost(*(calibration.log_ratios(scores) for scores in known["test"])),
-        figures=estimate_identification([figures]),
+        **dict(figures),
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from scipy.stats import beta
 
 from attacks.linkage.learnt import Learnt
-from attacks.measuring.estimates import Figure, Figures, Interval, Matched, Record
+from attacks.measuring.estimates import Figure, Figures, Floor, Interval, Matched, Record
 
 
 class Found(Record):
@@ -55,6 +55,14 @@ class FileAttack(Record):
     learnt: Learnt | None = None
 
 
+class FindingsFloor(Record):
+    """What equal findings link, true ones, of whom the files show; in the two questions of
+    :class:`FileAttack`."""
+
+    with_originals: Floor
+    others: Floor | None = None
+
+
 class Unread(Record):
     """Files that could not be read, by the reason."""
 
@@ -82,9 +90,14 @@ class ReleaseResults(Record):
     originals_known: bool = Field(description="it is known which real file each was made from")
     made_of: int = Field(1, description="real files that went into a released one, at most")
     unread: Unread
-    not_tried: dict[str, str] = Field({}, description="attackers that took no part, and why")
+    not_tried: dict[str, str] = Field(
+        {}, description="attackers that took no part, floors that are not known, and why"
+    )
     matched_by: tuple[str, ...] = ()
     attacks: tuple[FileAttack, ...]
+    findings: FindingsFloor | None = Field(
+        None, description="what findings alone link; null: not_tried says why"
+    )
 
     @property
     def strongest(self) -> FileAttack:

@@ -8,11 +8,13 @@ from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
+from attacks.evaluation.floors import FINDINGS
 from attacks.linkage.album import Album, is_release, open_both, unlisted
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.named import refuse_no_release
 from attacks.linkage.release_attack import Nearest, attack_files
+from attacks.linkage.release_floors import findings_floor
 from attacks.linkage.release_results import ReleaseResults, Unread
 from attacks.linkage.whose import Whose, whose, with_headers, with_patients, without_foreign
 
@@ -115,6 +117,9 @@ def attack_release(
 ) -> Attacked:
     """Every attacker against the files of a release."""
     nearest, not_tried = attack_files(subject, attackers, prepare, options=options)
+    findings = findings_floor(subject, options)
+    if isinstance(findings, str):
+        not_tried[f"{FINDINGS} (floor)"] = findings
     released, real = subject.released, subject.real
     hits = nearest[0].hits
     results = ReleaseResults(
@@ -130,6 +135,7 @@ def attack_release(
         not_tried=not_tried,
         matched_by=subject.matched_by,
         attacks=[found.attack for found in nearest],
+        findings=None if isinstance(findings, str) else findings,
         **said,
     )
     return Attacked(subject, results, {found.attack.attacker: found for found in nearest})

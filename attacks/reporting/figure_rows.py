@@ -8,7 +8,7 @@ import pandas as pd
 from anonymize.csv_cells import inert
 from attacks.measuring.estimates import Breakdown, Estimate, Figures, LabelAuc, OperatingPoint
 from attacks.reporting.tables import KINDS
-from attacks.results import TITLES, Classification, Results
+from attacks.results import APART, TITLES, Classification, Results
 
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")
 
@@ -32,7 +32,7 @@ def figure_rows(results: Results) -> Iterator[tuple]:
                 yield from ((title, "utility", kind, *row) for row in _utility_rows(read))
     for floor in results.floors:
         figures = {"auc": floor.auc, "auc, matched": floor.matched}
-        figures |= {"precision_at_1": floor.precision_at_1, "r_s": floor.r_s}
+        figures |= {"precision_at_1": floor.precision_at_1, APART["r_s"]: floor.r_s}
         figures["precision_at_1, matched"] = floor.first_guess_matched
         figures["equal_error_rate, matched"] = floor.equal_error_rate
         figures |= {f"{name}, matched": found for name, found in _missed(floor.operating_points)}
@@ -50,7 +50,7 @@ def _privacy(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
 def _estimates(found: Figures) -> Iterator[tuple[str, Estimate]]:
     for figure in TITLES:
         if (estimate := found.estimate(figure)) is not None:
-            yield figure, estimate
+            yield APART.get(figure, figure), estimate
 
 
 def _utility_rows(read: Classification) -> Iterator[tuple]:

@@ -1,19 +1,15 @@
-"""The readings of one AUC, named alike in every table, figure and report.
-
-``matched`` is the headline: pairs of images of the same findings, sex, age and view. ``all`` is
-against all impostors, over all pairs. ``listed`` is over the fixed test pairs, as published.
-"""
-
-from collections.abc import Sequence
+"""The readings of one AUC (`reading_names`) in every table, figure and report of results.json."""
 
 from anonymize.errors import counted
 from attacks.measuring.estimates import Estimate, Figures
-from attacks.measuring.metrics import YEARS
+from attacks.measuring.reading_names import ALL as ALL
+from attacks.measuring.reading_names import LISTED as LISTED
+from attacks.measuring.reading_names import MATCHED as MATCHED
+from attacks.measuring.reading_names import NAMES as NAMES
+from attacks.measuring.reading_names import SHORT as SHORT
+from attacks.measuring.reading_names import matched_like as matched_like
 from attacks.results import SETS, Attack, Method, Results, name_of
 
-MATCHED, ALL, LISTED = "matched", "all", "listed"
-NAMES = {MATCHED: "matched impostors", ALL: "all impostors", LISTED: "listed pairs"}
-SHORT = {MATCHED: "matched", ALL: "all"}  # kinds of impostors
 NONE_ALIKE = "no impostor is alike"
 FEW = 6  # of five independent comparisons all may fall on one side by chance (p = 0.06)
 
@@ -59,14 +55,6 @@ def strongest(results: Results) -> str:
     """What `Method.strongest` is called in a table: not as the strongest that takes images alone,
     where some are told which released images are of one patient."""
     return "strongest of all" if SETS in map(name_of, results.attackers) else "strongest"
-
-
-def matched_like(names: Sequence[str]) -> str:
-    """ "the same findings, sex, age ± 2 years, where known"."""
-    words = [f"age ± {YEARS} years" if name == "age" else name for name in names]
-    if {*names} - {"findings"}:
-        words.append("where known")
-    return f"the same {', '.join(words)}" if words else ""
 
 
 def title(results: Results) -> str:

@@ -17,7 +17,7 @@ from attacks.measuring.estimates import (
 )
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
-from attacks.reporting.readings import NAMES, NONE_ALIKE
+from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE
 from attacks.results import Attack, Classification, Method, Results, Utility
 
 MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
@@ -222,15 +222,15 @@ def floor_table(results: Results) -> Table:
     guesses = {
         title: [getattr(f, figure) for f in results.floors]
         for figure, title in (
-            ("precision_at_1", "first guess right"),
-            ("first_guess_matched", "first guess right, matched images"),
-            ("r_s", "patients given away"),
+            ("first_guess_matched", f"first guess right, {NAMES[MATCHED]}"),
+            ("precision_at_1", f"first guess right, {NAMES[ALL]}"),
+            ("r_s", f"patients given away, {NAMES[ALL]}"),
         )
     }
     shown = {title: found for title, found in guesses.items() if any(found)}
-    header = ["floor", "AUC", "AUC, matched impostors", *shown, "what it knows"]
+    header = ["floor", *(f"AUC, {NAMES[r]}" for r in (MATCHED, ALL)), *shown, "what it knows"]
     rows = [
-        [f.name, in_words(f.auc), in_words(f.matched), *map(in_words, own), f.message]
+        [f.name, in_words(f.matched), in_words(f.auc), *map(in_words, own), f.message]
         for f, *own in zip(results.floors, *shown.values(), strict=True)
     ]
     return header, rows

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 
 from anonymize.errors import counted
-from attacks.linkage.release_results import Reading, ReleaseResults
+from attacks.linkage.learnt import Learnt
+from attacks.linkage.release_results import FileAttack, FindingsFloor, Reading, ReleaseResults
 from attacks.measuring.comparisons import holm
-from attacks.reporting.readings import matched_like
+from attacks.measuring.estimates import Estimate, Matched
+from attacks.measuring.reading_names import ALL, MATCHED, NAMES, matched_like, why_unmatched
 from attacks.reporting.tables import Table, in_words, number
 
+BOTH = tuple(f"AUC, {NAMES[reading]}" for reading in (MATCHED, ALL))
+GUESSED = tuple(f"P@1, {NAMES[reading]}" for reading in (MATCHED, ALL))
 FEW = 3  # patients, of fewer of whom a figure is not said
 MOST = 0.5  # share of the files from which "most" is said
 UNEVEN = 0.5  # AUC of a coin
@@ -83,17 +87,29 @@ def explained(results: ReleaseResults) -> Iterator[str]:
         if attack.others is not None and _enough(attack.others):
             yield (
                 "  with other images of the patients alone: "
-                f"precision@1 {number(attack.others.precision_at_1, 3)} "
+                f"precision@1, {NAMES[ALL]}, {number(attack.others.precision_at_1, 3)} "
                 f"(a coin {number(attack.others.chance, 3)}), {_reading(attack.others, results)}"
             )
+    if results.findings is not None and _enough(best.with_originals):
+        yield _floor_in_words(results.findings)
     yield f"meaning: {_meaning(results)}"
     yield from _warnings(results)
 
 
+def _floor_in_words(floor: FindingsFloor) -> str:
+    """What findings alone link, of who holds other images of the patients where that is known."""
+    of, images = floor.with_originals, "with the originals among the real files"
+    if floor.others is not None:
+        of, images = floor.others, "with other images of the patients alone"
+    aucs = ((of.matched, MATCHED), (of.auc, ALL))
+    said = (f"{in_words(auc)} against {NAMES[reading]}" for auc, reading in aucs if auc)
+    return f"floor, {images}: true findings alone link with AUC {', '.join(said)}"
+
+
 def attack_table(results: ReleaseResults) -> Table:
     """One attacker a row."""
-    header = ["attacker", "knows", "found", "95 %, all at once", "a coin", "AUC", "AUC, matched"]
-    header += ["others: P@1", "others: AUC", "others: AUC, matched", "own test AUC"]
+    header = ["attacker", "knows", "found", "95 %, all at once", "a coin", *BOTH]
+    header += [f"others: {name}" for name in (*GUESSED, *BOTH)] + [f"own test {n}" for n in BOTH]
     rows = []
     for a in results.attacks:
         low, high = a.found.interval
@@ -106,17 +122,47 @@ def attack_table(results: ReleaseResults) -> Table:
                 f"{a.found.expected:.1f}",
                 *(_aucs(a.with_originals) if _enough(a.with_originals) else ["too few", "–"]),
                 *_of_others(a.others),
-                in_words(a.learnt.figures["auc"] if a.learnt else None),
+                *_own(a.learnt),
             ]
         )
+    if results.findings is not None:
+        rows.append(_of_findings(results.findings, results.attacks[0]))
     return header, rows
 
 
+def _of_findings(floor: FindingsFloor, beside: FileAttack) -> list[str]:
+    """The row of what findings alone link, of the same people as the attacks."""
+    held, others = floor.with_originals, floor.others
+    shown = others is not None and beside.others is not None and _enough(beside.others)
+    aucs = [held.matched, held.auc] if _enough(beside.with_originals) else [None, None]
+    beyond: list[Estimate | None] = [None] * 4
+    if shown and others is not None:
+        beyond = [others.first_guess_matched, others.precision_at_1, others.matched, others.auc]
+    guesses = [number(guess.mean if guess else None, 3) for guess in beyond[:2]]
+    return [
+        *("findings (floor)", "findings", "–", "–", "–"),
+        *(in_words(auc) for auc in aucs),
+        *guesses,
+        *(in_words(auc) for auc in beyond[2:]),
+        *("–", "–"),
+    ]
+
+
 def _of_others(found: Reading | None) -> list[str]:
-    """First guess and AUCs of an adversary who holds other images of the patients."""
-    if found is not None and not _enough(found):
-        return [f"of {counted(found.patients or 0, 'patient')}: too few", "–", "–"]
-    return [number(found.precision_at_1 if found else None, 3), *_aucs(found)]
+    """First guesses and AUCs of an adversary who holds other images of the patients."""
+    if found is None:
+        return ["–"] * 4
+    if not _enough(found):
+        return [f"of {counted(found.patients or 0, 'patient')}: too few", *["–"] * 3]
+    matched = found.matched.precision_at_1 if found.matched else None
+    return [number(matched, 3), number(found.precision_at_1, 3), *_aucs(found)]
+
+
+def _own(learnt: Learnt | None) -> list[str]:
+    """AUCs on the attacker's own test part."""
+    if learnt is None:
+        return ["–", "–"]
+    return _both(learnt.matched, learnt.figures["auc"])
 
 
 def _enough(found: Reading) -> bool:
@@ -124,22 +170,21 @@ def _enough(found: Reading) -> bool:
     return found.patients is None or found.patients >= FEW
 
 
-def _aucs(found: Reading | None) -> list[str]:
-    if found is None:
-        return ["–", "–"]
-    return [in_words(found.auc), in_words(None if found.matched is None else found.matched.auc)]
+def _aucs(found: Reading) -> list[str]:
+    return _both(found.matched, found.auc)
+
+
+def _both(matched: Matched | None, every: Estimate) -> list[str]:
+    return [in_words(matched.auc if matched else None), in_words(every)]
 
 
 def _reading(found: Reading, results: ReleaseResults) -> str:
-    said = f"AUC {in_words(found.auc)} against all impostors, "
-    if found.matched is not None:
-        like = matched_like(results.matched_by)
-        said += f"{in_words(found.matched.auc)} against matched ones ({like})"
-    elif results.matched_by:
-        said += f"none of them alike in {', '.join(results.matched_by)}"
-    else:
-        said += "matched ones unknown (no findings, sex, age or view)"
-    return f"{said}; a coin {UNEVEN}"
+    every = f"{in_words(found.auc)} against {NAMES[ALL]}"
+    if found.matched is None:
+        why = why_unmatched(results.matched_by)
+        return f"AUC {every}, against {NAMES[MATCHED]} not measured ({why}); a coin {UNEVEN}"
+    like = f"{NAMES[MATCHED]} ({matched_like(results.matched_by)})"
+    return f"AUC {in_words(found.matched.auc)} against {like}, {every}; a coin {UNEVEN}"
 
 
 def _above_a_coin(results: ReleaseResults) -> list[str]:

@@ -24,7 +24,7 @@ from anonymize.model_file import load_weights, save_model, versions
 from anonymize.networks.build import build_verifier
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
-from anonymize.statistics import Measured, measure_auc
+from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
@@ -33,8 +33,13 @@ from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.processes.claim import of_options
 from attacks.evaluation.processes.notes import Note, Notes, say_outdated
 from attacks.evaluation.processes.work import Display, Piece, Work
+from attacks.measuring.covariates import matched_by
+from attacks.measuring.estimates import Estimate
+from attacks.measuring.reading_names import LISTED
+from attacks.measuring.reading_names import NAMES as READINGS
 from attacks.measuring.similarity import centred, unit
 from attacks.measuring.statistics import summary
+from attacks.studies.listed_pairs import AUC, MATCHED_AUC, ListedPairs
 from attacks.studies.scaling_results import Point, Scaling
 from attacks.studies.training_sets import repeated, training_pairs
 
@@ -139,11 +144,11 @@ class ScalingStudy:
                     Point(
                         negatives=kind,
                         pairs=pairs,
-                        auc=summary([run["auc"] for run in runs]),
+                        **_summaries(runs),
                         epochs=[round(run["epochs"].value) for run in runs],
                     )
                 )
-        table = self.data.table
+        table, floor = self.data.table, _summaries([self._floor()])
         return Scaling(
             source=table.source,
             size=self.options.data.size,
@@ -154,9 +159,12 @@ class ScalingStudy:
             chained=self.plan.chained,
             epoch_pairs=self.plan.epoch_pairs,
             training_patients=int(table.frame.loc[table.part("train"), "patient_id"].nunique()),
-            test_pairs=len(self._test),
-            test_patients=len(np.unique(self._tested)),
-            floor=summary([self._floor()]),
+            test_pairs=len(self._test.pairs),
+            test_patients=len(np.unique(self._test.patients)),
+            matched_by=matched_by(table),
+            matched_pairs=self._test.matched,
+            floor=floor["auc"],
+            floor_matched=floor["matched"],
             points=points,
         )
 
@@ -174,7 +182,7 @@ class ScalingStudy:
             if not known:
                 note.keep_figures(self._trained(key, checkpoint, piece))
             found = note.figures
-            piece.result = f"AUC {found['auc'].value:.3f}"
+            piece.result = f"AUC {found[AUC].value:.3f}, {READINGS[LISTED]}"
         return found
 
     def _trained(self, key: Key, checkpoint: Path, piece: Piece) -> dict[str, Measured]:
@@ -213,8 +221,8 @@ class ScalingStudy:
                 versions=versions(),
             )
             save_model(network, card, self._file(key))
-        scores = match(network, data.images, data.images, self._test, self.compute.device)
-        return {"auc": self._auc(scores), "epochs": Measured(epochs[0], np.zeros(0))}
+        scores = match(network, data.images, data.images, self._test.pairs, self.compute.device)
+        return self._test.figures(scores) | {"epochs": Measured(epochs[0], np.zeros(0))}
 
     def _start(self, key: Key) -> Path | None:
         """The model file that a training goes on from."""
@@ -240,34 +248,26 @@ class ScalingStudy:
             return drawn
         return lambda epoch_seed: repeated(drawn(epoch_seed), count, epoch_seed)
 
-    def _floor(self) -> Measured:
+    def _floor(self) -> dict[str, Measured]:
         """Gradient histograms on the same pairs: what needs no training pair at all."""
-        rows = np.unique(np.concatenate((self._test.first, self._test.second)))
+        pairs = self._test.pairs
+        rows = np.unique(np.concatenate((pairs.first, pairs.second)))
         features = TrainingFree().features(self.data.images.batch(rows))
         features = unit(centred(features, features)[0])
-        first, second = (np.searchsorted(rows, n) for n in (self._test.first, self._test.second))
-        scores = (features[first] * features[second]).sum(axis=1)
-        return self._auc(scores)
-
-    def _auc(self, scores: np.ndarray) -> Measured:
-        """Of scores of the test pairs."""
-        options = self.options
-        return measure_auc(
-            scores,
-            self._test.same,
-            self._tested,
-            resamplings=options.evaluation.resamplings,
-            seed=options.seed,
-        )
+        first, second = (np.searchsorted(rows, n) for n in (pairs.first, pairs.second))
+        return self._test.figures((features[first] * features[second]).sum(axis=1))
 
     @cached_property
-    def _test(self) -> Pairs:
-        return self.data.fixed_pairs("test")
+    def _test(self) -> ListedPairs:
+        return ListedPairs(self.data, self.options)
 
-    @property
-    def _tested(self) -> np.ndarray:
-        """Patients of the first images, which are resampled."""
-        return self.data.patients[self._test.first]
+
+def _summaries(runs: Sequence[Mapping[str, Measured]]) -> dict[str, Estimate | None]:
+    """Both AUCs of a :class:`Point`."""
+    return {
+        name: summary([run[name] for run in runs]) if name in runs[0] else None
+        for name in (AUC, MATCHED_AUC)
+    }
 
 
 def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:

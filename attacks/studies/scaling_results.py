@@ -12,7 +12,8 @@ class Point(Record):
 
     negatives: Literal["fixed", "fresh"]
     pairs: int
-    auc: Estimate = Field(description="of the test pairs; patients resampled")
+    auc: Estimate = Field(description="of the listed test pairs; patients resampled")
+    matched: Estimate | None = Field(None, description="of those that are matched; null: too few")
     epochs: tuple[int, ...] = Field(description="trained in each run, until early stopping")
 
 
@@ -29,9 +30,14 @@ class Scaling(Record):
     chained: bool = Field(description="each size went on from the verifier of the size before")
     epoch_pairs: int | None = Field(description="pairs shown in an epoch; null: each once")
     training_patients: int
-    test_pairs: int
+    test_pairs: int = Field(description="listed ones, half of them genuine")
     test_patients: int
+    matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
+    matched_pairs: tuple[int, int] | None = Field(
+        None, description="listed pairs that are matched, genuine and impostors; null: not counted"
+    )
     floor: Estimate = Field(description="AUC of gradient histograms, which learn nothing")
+    floor_matched: Estimate | None = None
     points: tuple[Point, ...]
 
     @property

@@ -37,15 +37,17 @@ METHOD, ATTACKER = "dp-pix:b=8,epsilon=0.1", "histogram-metric"
 FILES, SIDE = 40, 512
 
 
-def draw(folder: Path, options: DataOptions) -> int:
-    """Writes the files; how many patients they show."""
+def draw(folder: Path, options: DataOptions) -> tuple[int, float]:
+    """Writes the files; how many patients they show, and of how many the original is found by who
+    is told true findings alone, and guesses among the files that have the same."""
     folder.mkdir()
     if options.source == "phantom":
         table = read(DataOptions(patients=FILES, images=2 * FILES, phantom_seed=7))
         rows = table.frame.groupby("patient_id", sort=False).head(1)
         pixels = [table.load(row, SIDE) for row in rows.itertuples()]
     else:
-        frame = assign(read(options), seed=options.split_seed).frame
+        table = assign(read(options), seed=options.split_seed)
+        frame = table.frame
         rows = frame[(frame["part"] == "test") & frame["identified"]]
         several = rows.groupby("patient_id").filter(lambda own: len(own) > 1)
         rows = several.groupby("patient_id").head(2).head(FILES)
@@ -53,16 +55,18 @@ def draw(folder: Path, options: DataOptions) -> int:
         pixels = [np.asarray(i.resize((SIDE, SIDE), Image.Resampling.BICUBIC)) for i in whole]
     for number, image in enumerate(pixels):
         Image.fromarray(image).save(folder / f"{number:03d}.png")
-    return rows["patient_id"].nunique()
+    alike = rows.groupby(list(table.labels), dropna=False)["image_id"].transform("count")
+    return rows["patient_id"].nunique(), float((1 / alike).mean())
 
 
 def measure(folder: Path, options: TrainOptions) -> dict:
     """Shares of the originals that are found."""
-    patients = draw(folder / "real", options.data)
+    patients, by_findings = draw(folder / "real", options.data)
     apply(folder / "real", folder / "out", anonymize.load(METHOD))
     subject = Case.of(str(folder / "real"), folder / "out", None, None).opened(options.data)
     (folder / "attack").mkdir()
     row = {"images": options.data.source, "patients": patients, "looks_at": options.data.size}
+    row["by_findings"] = by_findings
     chosen = chosen_attacker(ATTACKER, released=True)
     for name, sizes in (("own_size", ()), ("file_size", subject.released.file_sizes)):
         wanted = Wanted(chosen, options, METHOD, sizes=sizes)
@@ -79,12 +83,13 @@ def write(row: dict) -> str:
     rows = [*(r for r in rows if r["images"] != row["images"]), row]
     PLACE.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     header = [f"{FILES} files of {SIDE} px", "looks at", "learnt at its own size"]
-    header += ["at the files' size", "a coin's"]
+    header += ["at the files' size", "true findings alone", "a coin's"]
     cells = [
         [
             r["images"],
             f"{r['looks_at']} px",
             *(_share(r[n], r) for n in ("own_size", "file_size")),
+            f"{100 * r['by_findings']:.1f} %",
             f"{100 / FILES:.1f} %",
         ]
         for r in sorted(rows, key=lambda r: r["images"])

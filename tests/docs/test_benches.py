@@ -10,6 +10,8 @@ import pytest
 import reproduced
 
 from anonymize.configuration import load_options
+from anonymize.data.sources.registry import read
+from anonymize.options import DataOptions
 from attacks.check.known_answers import ATTACKERS, CASES
 from attacks.commands import shared
 from attacks.commands.check import command
@@ -41,6 +43,17 @@ def test_known_answers_are_those_of_the_command():
     assert kept["attackers"] == list(ATTACKERS)
     assert (kept["seed"], kept["source"]["name"]) == (options.seed, options.data.source)
     assert [answer["case"] for answer in kept["answers"]] == [case.name for case in CASES]
+
+
+def test_findings_alone_find_one_file_of_each_set_of_findings(bench):
+    """Who guesses among n files of the same findings is right for one of them, on average."""
+    made = bench("bench_release_attack")
+    kept = {row["images"]: row["by_findings"] for row in committed("release_attack.json")}
+    table = read(DataOptions(patients=made.FILES, images=2 * made.FILES, phantom_seed=7))
+    first = table.frame.drop_duplicates("patient_id")
+    sets = first[list(table.labels)].drop_duplicates()
+    assert kept["phantom"] == pytest.approx(len(sets) / made.FILES)
+    assert min(kept.values()) >= 1 / made.FILES
 
 
 def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):

@@ -74,6 +74,27 @@ def test_what_is_made_is_up_to_date():
     assert not late, f"python docs/tables.py writes {late}"
 
 
+def helpers():
+    """Tables of what attackers reach, of one evaluation or several, with their columns."""
+    names = ("control", "together", "sets_in_short", "sets", "miniature", "strangers", "linked")
+    pages = {path: path.read_text(encoding="utf-8") for path in tables.made()}
+    return {path: text for path, text in pages.items() if path.stem in {*names, "table_of_films"}}
+
+
+def test_helper_tables_say_what_links_without_looking_for_a_patient():
+    without = [p for p, t in helpers().items() if "Floors, AUC" not in t and "| *floor" not in t]
+    assert len(helpers()) > 8
+    assert not without
+
+
+def test_first_guesses_and_who_is_linked_say_among_whom():
+    for text in helpers().values():
+        cells = text.splitlines()[0].strip("| ").split(" | ")
+        guesses = ("first guess", "patients given", "R_s", "linked")
+        told = [cell for cell in cells if cell.startswith(guesses)]
+        assert all(cell.endswith(("matched impostors", "all impostors")) for cell in told)
+
+
 def test_the_bench_of_known_answers_says_when_it_was_run(tmp_path, monkeypatch):
     answers = json.loads((measured.RESULTS / "known_answers.json").read_text())["answers"]
     kept = {"answers": answers, "made": {"date": "2026-11-24T05:07:01+00:00"}}

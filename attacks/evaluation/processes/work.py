@@ -8,7 +8,6 @@ a file, so that an evaluation that was stopped knows them.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +18,6 @@ from statistics import mean
 from typing import Protocol
 
 from anonymize import display, whole_file
-from anonymize.statistics import Measured
 
 MINUTE = 60.0
 
@@ -265,9 +263,3 @@ def in_words(seconds: float) -> str:
     if hours < 48:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{hours // 24} days {hours % 24} h"
-
-
-def auc_in_words(measured: Measured, known: bool) -> str:
-    """ "AUC 0.912, measured before"."""
-    value = "undefined" if math.isnan(measured.value) else f"{measured.value:.3f}"
-    return f"AUC {value}, measured before" if known else f"AUC {value}"

@@ -7,12 +7,17 @@ from pathlib import Path
 from matplotlib.ticker import NullFormatter
 
 from attacks.measuring.estimates import Estimate
+from attacks.measuring.reading_names import LISTED, NAMES
 from attacks.reporting.figure_rows import write_csv
 from attacks.reporting.pictures.figures import COLOURS, FAINT, INK, QUIET, drawn, legend
 from attacks.studies.scaling_results import Scaling
 
 TITLES = {"fixed": "FTS: fixed pairs", "fresh": "RNP: fresh impostor pairs each epoch"}
-COLUMNS = ("negatives", "pairs", "run", "auc", "epochs", "mean", "sd", "ci95_low", "ci95_high")
+SPREAD = ("mean", "sd", "ci95_low", "ci95_high")  # over the listed pairs, as "auc"
+COLUMNS = (
+    *("negatives", "pairs", "run", "auc", "epochs", *SPREAD),
+    *(f"{name}, matched" for name in ("auc", *SPREAD)),
+)
 
 
 def write_scaling(scaling: Scaling, out: Path) -> list[str]:
@@ -29,9 +34,15 @@ def write_scaling(scaling: Scaling, out: Path) -> list[str]:
 def _lines(scaling: Scaling) -> Iterator[tuple]:
     """One training a row."""
     for point in scaling.points:
-        whole = (point.auc.mean, point.auc.sd, *(point.auc.ci95 or (None, None)))
-        for run, (auc, epochs) in enumerate(zip(point.auc.runs, point.epochs, strict=True), 1):
-            yield (point.negatives, point.pairs, run, auc, epochs, *whole)
+        matched = point.matched.runs if point.matched else (None,) * len(point.epochs)
+        runs = zip(point.auc.runs, point.epochs, matched, strict=True)
+        for run, (auc, epochs, alike) in enumerate(runs, 1):
+            own = (point.negatives, point.pairs, run, auc, epochs, *_spread(point.auc))
+            yield (*own, alike, *_spread(point.matched))
+
+
+def _spread(auc: Estimate | None) -> tuple[float | None, ...]:
+    return (None,) * 4 if auc is None else (auc.mean, auc.sd, *(auc.ci95 or (None, None)))
 
 
 def draw_scaling(scaling: Scaling, path: Path) -> None:
@@ -63,7 +74,7 @@ def draw_scaling(scaling: Scaling, path: Path) -> None:
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("training pairs, half of them genuine")
-        axes.set_ylabel(f"AUC of {scaling.test_pairs:,} test pairs")
+        axes.set_ylabel(f"AUC, {scaling.test_pairs:,} {NAMES[LISTED]}")
         axes.set_title(
             f"A siamese verifier of real images: {scaling.source}, {scaling.size} px",
             loc="left",

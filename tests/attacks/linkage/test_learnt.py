@@ -3,7 +3,7 @@
 import pytest
 
 from attacks.linkage.learnt import Learnt
-from attacks.measuring.estimates import Estimate
+from attacks.measuring.estimates import Estimate, Matched
 
 
 def learnt(mean=0.9, interval=(0.8, 0.95), **fields):
@@ -39,6 +39,22 @@ def test_who_says_so_and_why_it_may_not_be_believed(fields, warning):
     assert f"AUC {fields.get('mean', 0.9):.3f}" in lines[1]
     assert len(lines) == (3 if warning else 2)
     assert warning is None or warning in lines[2]
+
+
+@pytest.mark.parametrize(("interval", "doubted"), [((0.6, 0.8), False), ((0.45, 0.8), True)])
+def test_both_readings_of_its_own_figures_are_named(interval, doubted):
+    auc = Estimate(mean=0.7, sd=0, runs=(0.7,), ci95=interval)
+    matched = Matched(auc=auc, impostor_pairs=9)
+    lines = learnt(matched=matched, matched_by=("findings", "age")).in_words()
+    like = "the same findings, age ± 2 years, where known"
+    assert f"AUC 0.700 ({interval[0]:.3f}–0.800) against matched impostors ({like}), " in lines[1]
+    assert "AUC 0.900 (0.800–0.950) against all impostors" in lines[1]
+    assert [line for line in lines if "it may tell findings, age, and nobody" in line] == (
+        lines[2:] if doubted else []
+    )
+    assert len(lines) == 2 + doubted
+    unknown = learnt(unmatched="no findings, sex, age or view is known").in_words()[1]
+    assert "against matched impostors not measured: no findings" in unknown
 
 
 def test_who_knows_drawings_alone_is_named_first():

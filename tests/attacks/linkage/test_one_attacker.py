@@ -80,6 +80,25 @@ def test_an_attacker_that_knows_the_method_is_another_one(world, pair):
     assert len(list(world.out.glob("attacker-*/attacker.json"))) == 2
 
 
+def test_its_own_figures_are_those_of_matched_impostors_too(world, pair, tmp_path):
+    """Where all images have one finding, everybody is matched."""
+    known = tmp_path / "known"
+    shutil.copytree(world.folder / "known", known)
+    head, *lines = (known / "list.csv").read_text().splitlines()
+    told = [f"{head},labels", *(f"{line},Mass" for line in lines)]
+    (known / "list.csv").write_text("\n".join(told))
+    words = ("verify", *pair, "--root", known, "--out", tmp_path / "out")
+    learnt = json.loads(world.ask(*words, "--json").stdout)["attacker"]
+    matched, every = learnt["matched"], learnt["figures"]
+    assert matched["auc"]["mean"] == pytest.approx(every["auc"]["mean"], abs=1e-4)
+    assert matched["precision_at_1"] == pytest.approx(every["precision_at_1"]["mean"])
+    patients = learnt["patients"]["test"]
+    assert matched["genuine_pairs"] == patients * 4 * 3
+    assert matched["impostor_pairs"] == 4 * 4 * patients * (patients - 1)
+    said = world.ask(*words).output
+    assert "against matched impostors (the same findings), AUC 0." in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -183,6 +202,49 @@ def test_the_figures_are_those_of_a_score_matrix(world, gallery, tmp_path):
     wins = np.array(genuine)[:, None] - np.array(impostors)
     auc = (wins > 0).mean() + 0.5 * (wins == 0).mean()
     assert figures["auc"]["mean"] == pytest.approx(auc, abs=1e-3)
+
+
+def with_findings(gallery):
+    """The same data set with a finding of every image, by its number."""
+    head, *lines = (gallery / "list.csv").read_text().splitlines()
+    finding = {line: ("Mass", "Nodule")[n % 3 > 0] for n, line in enumerate(lines)}
+    told = [f"{head},labels", *(f"{line},{found}" for line, found in finding.items())]
+    (gallery / "list.csv").write_text("\n".join(told))
+    return {line.partition(",")[0]: found for line, found in finding.items()}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_first_figures_are_those_of_pairs_of_the_same_findings(world, gallery, tmp_path):
+    """Against the listed scores; a reader of the terminal sees which figure is which."""
+    finding, given = with_findings(gallery), f"folder:{gallery}"
+    words = ("link", given, given, "--top", 1000, "--out", tmp_path / "out")
+    found = json.loads(world.ask(*words, "--json").stdout)
+    lines = read_table(tmp_path / "out" / "link.csv")
+    won = {"yes": [], "no": []}
+    for line in lines:
+        one, other = line["probe"], line["gallery"]
+        if one != other and finding[one] == finding[other]:
+            won[line["same_patient"]].append(float(line["score"]))
+    wins = np.array(won["yes"])[:, None] - np.array(won["no"])
+    auc = (wins > 0).mean() + 0.5 * (wins == 0).mean()
+    matched, every = found["matched"], found["figures"]["auc"]["mean"]
+    assert matched["auc"]["mean"] == pytest.approx(auc, abs=1e-6)
+    assert (matched["genuine_pairs"], matched["impostor_pairs"]) == tuple(map(len, won.values()))
+    assert found["matched_by"] == ["findings"]
+    said = world.ask(*words).output
+    first = f"patients, matched impostors: the same findings: AUC {auc:.3f} ("
+    assert said.index(first) < said.index(f"patients, all impostors: AUC {every:.3f} (")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_where_nothing_is_known_to_match_by_link_says_so(world, gallery, tmp_path):
+    given = f"folder:{gallery}"
+    said = world.ask("link", given, given, "--out", tmp_path / "out").output
+    unknown = "not measured: no findings, sex, age or view is known"
+    assert f"patients, matched impostors: {unknown}" in said
+    assert f"against matched impostors {unknown}" in said  # of the attacker itself
+    assert "patients, all impostors: AUC 0." in said
+    assert "nan" not in said
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -21,11 +21,13 @@ from attacks.linkage.release_attack import DEFAULT, _hits
 from attacks.linkage.release_results import ReleaseResults, exact_interval
 from attacks.linkage.release_verdict import judged_release
 from attacks.measuring.metrics import Owners
+from attacks.reporting.tables import in_words
 from attacks.reporting.verdict import attack_table, verdict
 
 pytestmark = pytest.mark.whole
 
 SIZE = 96
+LAST = "others: AUC, matched impostors"
 PATIENTS = 15
 
 
@@ -63,6 +65,35 @@ def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked, found):
     assert best["others"]["precision_at_1"] > 0.5
     assert best["others"]["matched"]["auc"]["mean"] > 0.7
     assert best["with_originals"]["auc"]["mean"] >= best["others"]["auc"]["mean"]
+
+
+def test_findings_alone_are_a_floor_in_both_readings(attacked, found, whole):
+    """Odd patients have one finding, even ones another, two images each: who has the same one is of
+    the same person in one pair of 8 or 7, originals left out."""
+    floor = found["findings"]["others"]
+    eight, seven = 8, 7  # people of either finding
+    pairs = 4 * (eight * seven)  # of different people and findings, to and fro with two images each
+    alike = 2 * (eight * (eight - 1) + seven * (seven - 1))
+    every = 2 * pairs + 2 * alike
+    assert floor["auc"]["mean"] == pytest.approx(0.5 + 0.5 * 2 * pairs / every)
+    assert floor["matched"]["mean"] == 0.5
+    assert found["findings"]["with_originals"]["auc"] is not None
+    header, rows = attack_table(whole)
+    row = dict(zip(header, rows[-1], strict=True))
+    assert row["attacker"] == "findings (floor)"
+    assert row["others: AUC, all impostors"].startswith(f"{floor['auc']['mean']:.3f}")
+    assert row["others: AUC, matched impostors"].startswith("0.500")
+    said = "floor, with other images of the patients alone: true findings alone link with AUC 0.500"
+    assert said in attacked[0].stdout
+    assert "findings (floor)" in (attacked[1] / "release.md").read_text()
+
+
+def test_where_no_findings_are_known_the_floor_says_so(a_release, tmp_path):
+    folder, _ = a_release
+    asked_for = (folder / "real", folder / "out", "--attackers", "identical", "--out", tmp_path)
+    said = ask(a_release, *asked_for).stdout
+    assert "not tried: findings (floor): no findings are known (--patients says them" in said
+    assert found_in(tmp_path)["findings"] is None
 
 
 def test_what_names_files_is_private(a_release, attacked):
@@ -176,9 +207,25 @@ def test_many_readings_of_a_coin_are_no_link(whole, p, links):
 def test_figures_of_two_people_are_not_said(whole, patients, said):
     several = altered(whole.attacks[0].others, patients=patients, precision_at_1=1.0)
     one = altered(whole, attacks=(altered(whole.attacks[0], others=several),))
-    header, (row,) = attack_table(one)
-    assert row[header.index("others: P@1")] == said
-    assert (row[header.index("others: AUC")] == "–") == (patients < 3)
+    header, (row, _) = attack_table(one)  # and what findings link
+    assert said in row[slice(*map(header.index, ("others: P@1, matched impostors", LAST)))]
+    assert (row[header.index("others: AUC, all impostors")] == "–") == (patients < 3)
+
+
+def test_every_auc_of_the_table_says_against_whom(whole):
+    """Matched impostors first; those of the attacker's own test part, too."""
+    header, rows = attack_table(whole)
+    aucs = [name for name in header if "AUC" in name or "P@1" in name]
+    assert [name.rpartition(", ")[2] for name in aucs] == ["matched impostors", "all impostors"] * 4
+    row = dict(zip(header, rows[0], strict=True))
+    with_originals, others = whole.attacks[0].with_originals, whole.attacks[0].others
+    assert row["AUC, matched impostors"] == in_words(with_originals.matched.auc)
+    assert row["AUC, all impostors"] == in_words(with_originals.auc)
+    assert row["others: AUC, matched impostors"] == in_words(others.matched.auc)
+    assert row["others: P@1, matched impostors"] == f"{others.matched.precision_at_1:.3f}"
+    learnt = whole.attacks[0].learnt
+    assert row["own test AUC, all impostors"] == in_words(learnt.figures["auc"])
+    assert row["own test AUC, matched impostors"] == "–"  # its images say no findings
 
 
 def test_all_files_of_few_people_are_not_cleared(whole):

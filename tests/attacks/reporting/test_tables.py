@@ -72,6 +72,24 @@ def test_markdown_escapes_the_column_sign():
     assert "| a\\|b |" in markdown(*table(made_up(methods=(Method(name="a|b"),))))
 
 
+def test_our_linkage_risk_and_the_papers_are_named_apart():
+    """The keys of results.json stay, and what was written with them is read."""
+    risks = {"r_s": 0.5, "r_s_coin": 0.1, "r_s_all": 0.2}
+    spread = {k: Estimate(mean=v, sd=0, runs=(v,)) for k, v in risks.items()}
+    attack = altered(levelled(0.9), **risks, estimates=spread)
+    floor = Floor(name="findings", auc=attack.auc, r_s=spread["r_s"])
+    real = Method(name="identity", privacy={"pixels": attack})
+    found = altered(made_up(), methods=(real,), floors=(floor,))
+    found = Results.model_validate_json(found.model_dump_json(by_alias=True))
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in figure_rows(found)]
+    of = {(row["of"], row["figure"]): row["mean"] for row in rows}
+    assert of["pixels", "linkage_risk"] == 0.5
+    assert of["pixels", "linkage_risk_coin"] == 0.1
+    assert of["pixels", "R_s"] == 0.2
+    assert of["findings", "linkage_risk"] == 0.5
+    assert not [figure for _, figure in of if figure.startswith("r_s")]
+
+
 def test_csv_table_has_every_figure(tmp_path):
     results = made_up()
     write_csv(tmp_path / "table.csv", COLUMNS, figure_rows(results))

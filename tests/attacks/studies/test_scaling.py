@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,10 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs, genuine
 from anonymize.errors import UsageError
 from attacks.cli import main
-from attacks.reporting.pictures.scaling_curve import draw_scaling
+from attacks.commands.scaling import _tell
+from attacks.measuring.estimates import Estimate
+from attacks.reporting.pictures.scaling_curve import draw_scaling, write_scaling
+from attacks.studies.listed_pairs import ListedPairs
 from attacks.studies.scaling import ScalingPlan
 from attacks.studies.scaling_results import Point, Scaling
 from attacks.studies.training_sets import repeated, training_pairs
@@ -125,6 +129,9 @@ def test_the_command_writes_the_curve(curve):
     with Image.open(out / "scaling.png") as picture:
         assert min(picture.size) > 300
     assert "RNP        20 pairs: AUC" in output
+    assert output.count(", listed pairs\n") >= len(found.points) + 1
+    known = "findings, sex, age, view"
+    assert f"matched impostors: not measured: none is alike in {known}\n" in output
     assert found.undertrained == ("do not trust: every verifier stays below" in output)
 
 
@@ -134,6 +141,28 @@ def test_the_same_command_again_trains_nothing(small, curve, monkeypatch):
     monkeypatch.setattr("attacks.studies.scaling.fit", None)  # who calls it fails
     call(small, "--pairs", "10,20", "--repeats", 2, "--out", out)
     assert (out / "scaling.csv").read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def alike(small):
+    """Listed pairs of images of which nothing but findings is known, some with the same ones."""
+    data = Dataset.open(load_options("quick", small).data)
+    frame = data.table.frame.assign(sex="", view="", age=np.nan)
+    frame[list(data.table.labels)] = 0.0
+    frame[data.table.labels[0]] = np.arange(len(frame)) % 2.0
+    told = replace(data, table=data.table.with_frame(frame))
+    return ListedPairs(told, load_options("quick", small))
+
+
+def test_the_matched_reading_is_of_listed_pairs_of_the_same_findings(alike):
+    pairs, label = alike.pairs, alike.data.table.labels[0]
+    finding = alike.data.table.frame[label].to_numpy()
+    same = finding[pairs.first] == finding[pairs.second]
+    scores = np.random.default_rng(0).random(len(pairs))
+    found = alike.figures(scores)
+    assert found["auc"].value == pytest.approx(roc_auc_score(pairs.same, scores))
+    assert found["matched"].value == pytest.approx(roc_auc_score(pairs.same[same], scores[same]))
+    assert alike.matched == ((pairs.same & same).sum(), (~pairs.same & same).sum())
 
 
 def test_a_verifier_that_is_given_is_where_training_begins(small, tmp_path, monkeypatch):
@@ -187,18 +216,42 @@ def test_wrong_input_is_one_line_and_status_2(small, tmp_path, arguments, messag
     assert not (tmp_path / "out").exists()
 
 
-def test_the_picture_is_the_same_for_the_same_figures(tmp_path):
+@pytest.fixture
+def made_up():
     auc = {"mean": 0.8, "sd": 0.1, "runs": [0.7, 0.9], "ci95": [0.6, 0.95]}
     points = [
         Point(negatives=kind, pairs=n, auc=auc, epochs=[3, 4])
         for kind in ("fixed", "fresh")
         for n in (100, 1000)
     ]
-    found = Scaling(
+    return Scaling(
         source="phantom", size=64, fingerprint="", seed=0, start="scratch", chained=False,
         epoch_pairs=None, training_patients=9, test_pairs=10, test_patients=4, floor=auc,
         points=points,
     )  # fmt: skip
+
+
+def test_both_readings_are_printed_and_written(made_up, tmp_path, capsys):
+    known = Estimate(mean=0.6, sd=0.05, runs=(0.55, 0.65), ci95=(0.4, 0.8))
+    points = tuple(altered(point, matched=known) for point in made_up.points)
+    told = {"points": points, "floor_matched": known, "matched_by": ("findings",)}
+    found = altered(made_up, **told, matched_pairs=(3, 2))
+    names = write_scaling(found, tmp_path)
+    _tell(found, tmp_path, names)
+    lines = capsys.readouterr().out.splitlines()
+    both = "0.600 ± 0.050 (0.400–0.800), matched impostors; 0.800 ± 0.100 (0.600–0.950), listed"
+    assert lines[0] == f"FTS       100 pairs: AUC {both} pairs"
+    assert lines[4] == f"gradient histograms, no pair: AUC {both} pairs"
+    assert lines[5] == (
+        "matched impostors: 3 genuine and 2 of the listed pairs (the same findings)"
+    )
+    rows = list(csv.DictReader((tmp_path / "scaling.csv").open()))
+    assert [row["auc, matched"] for row in rows[:2]] == ["0.550000", "0.650000"]
+    assert rows[0]["mean, matched"] == "0.600000"
+
+
+def test_the_picture_is_the_same_for_the_same_figures(made_up, tmp_path):
+    found = made_up
     assert not found.undertrained
     assert altered(found, floor={"mean": 0.81}).undertrained
     for name in ("a.png", "b.png"):
