@@ -216,6 +216,7 @@ def test_results_are_overwritten_by_the_same_question_alone(world):
 
 
 def test_two_at_once_do_not_share_a_folder(world):
+    world.out.mkdir(exist_ok=True)
     with locked(world.out):
         for command in ("verify", "link", "overlap"):
             result = world.ask(command, world.a, world.b, code=2)
