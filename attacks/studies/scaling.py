@@ -19,13 +19,14 @@ from anonymize.data.pairs import Pairs
 from anonymize.display import counter
 from anonymize.errors import UsageError
 from anonymize.fingerprint import fingerprint, sources
-from anonymize.model_card import Card
+from anonymize.model_card import Card, read_card
 from anonymize.model_file import load_weights, save_model, versions
 from anonymize.networks.build import build_verifier
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from anonymize.training.compute import Compute
+from anonymize.training.learnt_from import refuse_a_leak
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
@@ -271,9 +272,15 @@ class ScalingStudy:
 
 
 def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
-    """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
+    """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on.
+
+    Raises UsageError: a verifier to go on from that learnt from patients of the test part."""
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
     epochs = plan.options.verifier.epochs
     kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
+    if plan.start is not None:
+        given = f"--verifier {plan.start}"
+        if doubt := refuse_a_leak(given, read_card(plan.start), data):
+            display.say(f"note: it is not known whom {given} learnt from: {doubt}")
     work = Work(kinds, durations=out / "durations.json", display=display)
     return ScalingStudy(plan, data, compute=compute, folder=out / "notes", work=work).measure()
