@@ -76,13 +76,16 @@ def test_wrong_input_is_one_line_and_status_2(call, tmp_path, arguments, message
 
 
 @needs_grad_cam
-def test_a_verifier_that_learnt_from_the_test_part_is_refused(call, tiny, tmp_path):
+def test_a_verifier_that_learnt_from_the_test_part_or_is_new_is_refused(call, tiny, tmp_path):
     data = {k: v for k, v in tiny["data"].items() if k != "pairs"} | {"size": 32}
     changes = {f"data.{key}": value for key, value in data.items()}
     leaky, out = tmp_path / "leaky.safetensors", tmp_path / "out"
     saved_verifier(leaky, learnt=trained_by(load_options("quick", changes).data, seed=1))
     assert f"--verifier {leaky} learnt from" in call("--out", out, code=2, verifier=leaky)
-    call("--out", out, "--part", "train", "--average", 2, verifier=leaky)
+    of_train = ("--out", out, "--part", "train", "--average", 2)
+    call(*of_train, verifier=leaky)
+    saved_verifier(leaky, seed=1)
+    assert "something else (the verifier)" in call(*of_train, code=2, verifier=leaky)
 
 
 def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch):

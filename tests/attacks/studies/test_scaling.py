@@ -153,6 +153,9 @@ def test_a_verifier_that_is_given_is_where_training_begins(small, tmp_path, monk
         scores = network(*(data.images.batch(rows) for rows in (pairs.first, pairs.second)))
     assert found.start == "given"
     assert found.points[0].auc.mean == pytest.approx(roc_auc_score(pairs.same, scores), abs=1e-3)
+    saved_verifier(path, options.verifier, seed=9)
+    said = call(small, *arguments, "--verifier", path, code=2)
+    assert "holds results of something else (the verifier); choose another --out" in said
 
 
 def test_a_verifier_that_learnt_from_the_test_part_is_refused(small, tmp_path):
