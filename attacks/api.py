@@ -101,8 +101,8 @@ def evaluate(
     named = [m if isinstance(m, Anonymizer) else str(m) for m in methods]
     entrants = [Entrant(spec) for spec in (REAL, *(m for m in named if m != REAL))]
     plan = Plan(entrants, made, tuple(attackers), command="attacks.evaluate")
-    with claimed(Path(out), "results", plan.subject, option="out"):
-        found = measure(plan, Path(out), compute=Compute.of(made, device))
+    with claimed(Path(out), "results", plan.subject, option="out") as holds:
+        found = measure(plan, Path(out), compute=Compute.of(made, device), holds=holds)
         write_evaluation(found, Path(out))
     return Evaluated(found)
 

@@ -13,11 +13,13 @@ from anonymize.data.table import Table
 from anonymize.display import Display, Silent, counter
 from anonymize.errors import UsageError, counted, make_folder
 from anonymize.folder_lock import locked
+from anonymize.model_card import read_card
 from anonymize.options import TrainOptions
 from anonymize.runs import METRICS, OPTIONS
 from anonymize.section import Product
 from anonymize.training.compute import Compute
-from anonymize.training.parts import Given
+from anonymize.training.learnt_from import refuse_a_leak
+from anonymize.training.parts import Given, GivenFile
 from anonymize.training.recorder import Recorder
 from anonymize.training.steps import Steps
 
@@ -39,7 +41,8 @@ def working(
     display: Display,
 ) -> Iterator[Steps]:
     """The steps of a run in its folder, for one command at a time; UsageError where the folder
-    holds something else, what is ``given`` does not fit, or another process trains in it."""
+    holds something else, what is ``given`` does not fit or learnt from patients of the test part,
+    or another process trains in it."""
     foreign = run.is_dir() and any(run.iterdir()) and not (run / OPTIONS).is_file()
     if compute.broadcast(foreign):
         raise UsageError(f"{run} is not empty and no run; choose another --out")
@@ -51,6 +54,8 @@ def working(
     data = Dataset.open(options.data, counter(shown, "preparing images")).told
     for part in given:
         part.check_labels(data.table)
+        if isinstance(part, GivenFile):
+            refuse_a_leak(f"--{part.kind} {part.path}", read_card(part.path), data)
     with _claimed(run, options) if compute.main else nullcontext():
         shown.say(f"{what} {run}, on {compute.device}{processes}")
         shown.say(_describe(data.table))

@@ -29,15 +29,18 @@ def command(results, out, as_json) -> None:
     files = results_files(results)
     for file in files:
         Results.read(file)
+    from collections import ChainMap
     from dataclasses import asdict
 
-    from attacks.evaluation.processes.claim import claimed
+    from attacks.evaluation.contents import images_of
+    from attacks.evaluation.processes.claim import CONTENTS, claimed
     from attacks.reporting.compare import NAME, write_comparison
     from attacks.reporting.side_by_side import differences, named_sides, said
 
     sides = named_sides(results)
     found = differences(sides)
-    of = {"evaluations": [str(file.resolve()) for file in files]}
+    images = [images_of(side.results, f" of {side.name}") for side in sides]
+    of = {"evaluations": [str(file.resolve()) for file in files], CONTENTS: dict(ChainMap(*images))}
     with claimed(out, NAME, of, results=f"{NAME}.html"):
         names = write_comparison(sides, found, out)
     if as_json:

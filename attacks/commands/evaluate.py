@@ -106,7 +106,7 @@ def command(
     )
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
-    from attacks.evaluation.processes.claim import claimed, finished
+    from attacks.evaluation.processes.claim import claimed
     from attacks.evaluation.processes.crew import Crew
     from attacks.reporting.folder import write_evaluation
     from attacks.reporting.report import Beside
@@ -116,16 +116,16 @@ def command(
     protocol, plan, out = _planned(choices, config, part, out)
     judge = Judge.of(policy, release, answers, out)
     places = _asked_for(plan, asked) if protocol is None else None
-    if judge is not None and (held := finished(out, "results", plan.subject)) is not None:
+    if judge is not None and (held := _finished(plan, out)) is not None:
         known = Results.read(held)
         _end(judge, judge.tell(known, out, _titles(known, places)), known, as_json)
     compute = find_compute(plan.options, device)
     for entrant in (e for e in plan.entrants if e.training is None):
         entrant.model()
-    with claimed(out, "results", plan.subject):
+    with claimed(out, "results", plan.subject) as holds:
         with display() as shown:
             crew = Crew(workers, engine, address)
-            found = evaluate(plan, out, compute=compute, display=shown, crew=crew)
+            found = evaluate(plan, out, compute=compute, display=shown, crew=crew, holds=holds)
         results = found.results
         told = None if judge is None else judge.tell(results, out, _titles(results, places))
         beside = Beside(verdicts=told[0] if told else ())
@@ -135,6 +135,18 @@ def command(
         _tell(results, out, names, as_json)
     if judge is not None and told is not None:
         _end(judge, told, results, as_json)
+
+
+def _finished(plan: Plan, out: Path) -> Path | None:
+    """The results of this very evaluation, of these images and models."""
+    from anonymize.data.dataset import Dataset
+    from attacks.evaluation.contents import contents_of
+    from attacks.evaluation.processes.claim import finished
+
+    def contents() -> Mapping[str, str]:
+        return contents_of(plan, Dataset.open(plan.options.data), out)
+
+    return finished(out, "results", plan.subject, contents)
 
 
 def _asked_for(plan: Plan, asked: Mapping[str, Any]) -> list[int] | None:

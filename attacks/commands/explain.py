@@ -52,8 +52,10 @@ def command(
     import anonymize
     from anonymize.configuration import load_options
     from anonymize.data.dataset import Dataset
+    from anonymize.fingerprint import sha256_file
     from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
+    from attacks.evaluation.contents import IMAGES
     from attacks.evaluation.processes.claim import claimed, of_options
     from attacks.evaluation.sweep import run_options
     from attacks.reporting.pictures.explanation_sheet import explanation_sheet
@@ -73,9 +75,11 @@ def command(
     names = [name.strip() for name in layers.split(",")]
     plan = ExplanationPlan(part, names, pairs, average, options.seed)
     of = {"verifier": str(given.path.resolve()), "method": method} | asdict(plan)
-    with claimed(out, "explain", of | of_options(options)):
+    with claimed(out, "explain", of | of_options(options)) as holds:
         with progress_bar("preparing images") as progress:
             data = Dataset.open(options.data, progress)
+        read_by = {"the verifier": sha256_file(given.path), "the model": model.fingerprint}
+        holds({IMAGES: data.table.fingerprint} | read_by)
         found = explain(given.path, model, data, plan, device=chosen)
         content = json.dumps(found.plain(), indent=2)
         (out / "explain.json").write_text(content + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ import click
 from anonymize import whole_file
 from anonymize.commands.common import find_compute
 from anonymize.commands.group import Failure
+from anonymize.display import counter
 
 FILE = "known_answers.json"
 
@@ -28,8 +29,10 @@ def answer(
     """Evaluates the releases of known privacy, prints the table, and keeps it in ``out``. Raises
     Failure: an evaluation that misleads."""
     from anonymize.configuration import load_options
+    from anonymize.data.dataset import Dataset
     from attacks.check.known_answers import ATTACKERS, answers, table
     from attacks.commands.progress import display
+    from attacks.evaluation.contents import IMAGES
     from attacks.evaluation.processes.claim import claimed, of_options
 
     options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), dict(changes))
@@ -37,7 +40,11 @@ def answer(
     names = attackers.split(",") if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
         folder = out or Path(temporary)
-        with claimed(folder, Path(FILE).stem, of_options(options) | {"attackers": list(names)}):
+        with claimed(
+            folder, Path(FILE).stem, of_options(options) | {"attackers": list(names)}
+        ) as holds:
+            data = Dataset.open(options.data, counter(shown, "preparing images"))
+            holds({IMAGES: data.table.fingerprint})
             found, evaluation = answers(
                 options, folder, compute=compute, display=shown, attackers=names
             )

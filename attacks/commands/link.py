@@ -30,12 +30,14 @@ def command(released, real, top, prior, arguments) -> None:
     given = {"RELEASED": released, "REAL": real}
     arguments.refuse(given)
     from attacks.commands.ranked import ranked, write_ranking
+    from attacks.linkage.album import contents_of
     from attacks.linkage.linking import link_figures, named_after, originals_first
 
     of = {"released": place(released), "real": place(real), "top": top, "prior": prior}
-    with arguments.claimed("link", of):
+    with arguments.claimed("link", of) as holds:
         with arguments.at_work() as work:
             ranking, prepared = ranked(work, given, top=top, prior=prior, naming=named_after)
+            holds(contents_of(given, ranking.probes, ranking.gallery))
             found = link_figures(prepared.matcher, ranking.probes, ranking.gallery)
         first = originals_first(ranking)
         measured = {"figures": {}} if found is None else found.model_dump(mode="json")

@@ -18,6 +18,7 @@ from attacks.commands import shared
 
 if TYPE_CHECKING:
     from anonymize.options import DataOptions, TrainOptions
+    from attacks.evaluation.processes.claim import Holds
     from attacks.evaluation.processes.work import Display
     from attacks.linkage.album import Album
     from attacks.linkage.learnt import Prepared
@@ -96,15 +97,15 @@ class AttackerArguments:
         )
 
     @contextmanager
-    def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[None]:
+    def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[Holds]:
         """``out`` is this process's for the results ``name``, of these inputs, until they are
-        written; what the shared options say is added."""
+        written; what the shared options say is added. Gives what is told their contents."""
         from attacks.evaluation.processes.claim import claimed, of_options
 
         shared = {"method": self.method} | ({} if self.several else {"attacker": self.attacker})
         subject = dict(of) | shared | of_options(self.options)
-        with claimed(self.out, name, subject):
-            yield
+        with claimed(self.out, name, subject) as holds:
+            yield holds
 
     @contextmanager
     def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[Album], Prepared]]]:

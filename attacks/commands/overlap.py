@@ -42,13 +42,14 @@ def command(a, b, shared, top, arguments) -> None:
 
     apart(a, b)
     arguments.refuse({"A": a, "B": b})
-    from attacks.linkage.album import open_both
+    from attacks.linkage.album import contents_of, open_both
     from attacks.linkage.overlap import expected_shared, find_overlap
 
     of = {"a": place(a), "b": place(b), "shared": shared, "top": top}
-    with arguments.claimed("overlap", of):
+    with arguments.claimed("overlap", of) as holds:
         with arguments.at_work() as (read, shown, prepare):
             first, second = open_both({"A": a, "B": b}, read, counter(shown, "reading images"))
+            holds(contents_of(("A", "B"), first, second))
             shared = expected_shared(first, second, shared)
             prepared = prepare(first)
             found = find_overlap(

@@ -69,6 +69,7 @@ def command(real, released, private, patients, policy, answers, arguments) -> No
     policy_of(policy, None, answers)
     refuse_no_release(real, released)
     arguments.refuse({"REAL": real, "RELEASED": str(released)})
+    from attacks.linkage.album import contents_of
     from attacks.linkage.release_run import Case, attack_release
     from attacks.linkage.released_by import method_of
 
@@ -83,9 +84,10 @@ def command(real, released, private, patients, policy, answers, arguments) -> No
         "patients": patients and str(patients.resolve()),
         "attackers": arguments.attackers,
     }
-    with arguments.claimed("release", of):
+    with arguments.claimed("release", of) as holds:
         with arguments.at_work() as (read, shown, _):
             subject = case.opened(read, counter(shown, "reading images"))
+            holds(contents_of(("REAL", "RELEASED"), subject.real, subject.released))
             found = attack_release(
                 subject,
                 arguments.attackers,

@@ -43,7 +43,8 @@ def command(results, out, policy, release, answers) -> None:
 
     from anonymize.fingerprint import sha256_file
     from anonymize.folder_lock import own_folder
-    from attacks.evaluation.processes.claim import claimed
+    from attacks.evaluation.contents import images_of
+    from attacks.evaluation.processes.claim import CONTENTS, claimed
     from attacks.reporting.folder import PAGE, write_pages
     from attacks.reporting.kept import read_kept
     from attacks.reporting.report import Beside
@@ -51,7 +52,8 @@ def command(results, out, policy, release, answers) -> None:
     evaluation, beside = read_kept(found, file.parent), Beside(digest=sha256_file(file))
     if release is not None:
         beside = replace(beside, release=told)
-    own, of = folder.resolve() == file.resolve().parent, {"evaluation": str(file.resolve())}
+    own = folder.resolve() == file.resolve().parent
+    of = {"evaluation": str(file.resolve()), CONTENTS: images_of(found)}
     here = own_folder(folder, holds=(file.name,))
     with here if own else claimed(folder, "report", of, results=PAGE):
         judge = None if policy is None else Judge.of(policy, release, answers, folder)

@@ -25,9 +25,11 @@ def command(probes, gallery, top, prior, arguments) -> None:
     given = {"PROBE": list(probes), "--gallery": gallery}
     arguments.refuse(given)
     from attacks.commands.ranked import ranked, write_ranking
+    from attacks.linkage.album import contents_of
 
     of = {"probes": [*map(place, probes)], "gallery": place(gallery), "top": top, "prior": prior}
-    with arguments.claimed("retrieve", of):
+    with arguments.claimed("retrieve", of) as holds:
         with arguments.at_work() as work:
             ranking, prepared = ranked(work, given, top=top, prior=prior)
+            holds(contents_of(given, ranking.probes, ranking.gallery))
         write_ranking("retrieve", ranking, prepared, arguments)

@@ -87,9 +87,9 @@ def command(
         command=shlex.join(["attacks", *sys.argv[1:]]),
     )
     compute = find_compute(options, device)
-    with claimed(out, "scaling", plan.subject):
+    with claimed(out, "scaling", plan.subject) as holds:
         with display() as shown:
-            found = scale(plan, out, compute=compute, display=shown)
+            found = scale(plan, out, compute=compute, display=shown, holds=holds)
         names = write_scaling(found, out)
     if as_json:
         click.echo(json.dumps(found.model_dump(mode="json", by_alias=True), indent=2))

@@ -18,11 +18,13 @@ from anonymize.training.compute import Compute
 from attacks.evaluation.checks.check_record import tested
 from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.checks.utility_checks import marked, nothing_is_held_back
+from attacks.evaluation.contents import contents_of
 from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of
 from attacks.evaluation.plan import Entrant, Plan, possible
+from attacks.evaluation.processes.claim import Holds, unknown
 from attacks.evaluation.processes.crew import Crew
 from attacks.evaluation.processes.recorded import Recorded
 from attacks.evaluation.processes.session import Session
@@ -58,6 +60,7 @@ def evaluate(
     compute: Compute,
     display: Display | None = None,
     crew: Crew | None = None,
+    holds: Holds = unknown,
 ) -> Evaluation:
     """Trains what is missing and measures every method.
 
@@ -66,10 +69,12 @@ def evaluate(
     Args:
         out: folder of what was measured, and of a reference that the plan does not name.
         crew: the processes that share it out; None: this one alone.
+        holds: of the claim of ``out`` (`processes.claim`): told what the inputs hold.
     """
     crew = crew or Crew()
     display = Recorded(display or Silent(), out)
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
+    holds(contents_of(plan, data, out))
     plan, left_out = possible(plan, data)
     for reason in left_out:
         display.say(reason)

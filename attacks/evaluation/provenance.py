@@ -1,20 +1,18 @@
 """What is given must not have learnt from patients, or of findings, that it is tested on."""
 
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from anonymize.data.dataset import Dataset
-from anonymize.data.sources.registry import read
-from anonymize.data.splits import assign, learning_patients
-from anonymize.data.table import Table
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import UsageError
 from anonymize.model_card import Card, read_card
+from anonymize.runs import OPTIONS
 from anonymize.trained import TrainedAnonymizer
+from anonymize.training.learnt_from import networks_of, refuse_a_leak
 from anonymize.training.parts import GivenFile, find_part
 from attacks.evaluation.checks.judging import judged
 from attacks.evaluation.plan import Plan
 from attacks.results import Check
-
-ANY = "folder"  # a reader for whatever images there are
 
 
 def given_networks(
@@ -43,13 +41,15 @@ def given_networks(
             )
         if isinstance(model, TrainedAnonymizer):
             yield f"--run {entrant.spec}", model.origin
+    for run in _runs(plan):
+        yield from networks_of(run)
 
 
 def provenance(plan: Plan, data: Dataset) -> Check | None:
     """Whether every given network is known to have learnt from others than it is tested on. Raises
     UsageError: one that learnt from patients of the test part, or of findings held back."""
     networks = given_networks(plan, data.held_back)
-    why = {given: _doubt(given, card, plan, data) for given, card in networks}
+    why = {given: refuse_a_leak(given, card, data, plan.part) for given, card in networks}
     return judged(
         "given networks learnt from other patients",
         why,
@@ -61,38 +61,9 @@ def provenance(plan: Plan, data: Dataset) -> Check | None:
     )
 
 
-def _doubt(given: str, card: Card | None, plan: Plan, data: Dataset) -> str:
-    """Why it may have learnt from the test patients; "" where it did not."""
-    known = card.data if card is not None else {}
-    table, source = data.table, known.get("source")
-    learnt = known.get("learning_patients")
-    if learnt is None or source is None:
-        return "it does not say what it was trained on"
-    if source != table.source:
-        return "images of a folder, of whomever" if ANY in (source, table.source) else ""
-    seed, own = known.get("split_seed"), plan.options.data.split_seed
-    split = table if learnt == learning_patients(table) else _split(data, seed, learnt)
-    if split is None:
-        return f"other patients, or another split, of {source}"
-    learning = split.frame.loc[split.frame["part"] != "test", "patient_id"]
-    shared = len({*learning} & {*table.frame.loc[table.part(plan.part), "patient_id"]})
-    if not shared:
-        return ""
-    why = f"it has data.split_seed {seed}, this evaluation {own}; add --set data.split_seed={seed}"
-    if plan.part == "all":
-        why = "with --part all these are all patients; leave it out"
-    raise UsageError(
-        f"{given} learnt from {shared} of the patients whom it would be tested on: {why}, or give "
-        "one that learnt from others"
-    )
-
-
-def _split(data: Dataset, seed: object, learnt: str) -> Table | None:
-    """The data in the parts that a network learnt by; None where they cannot be made again."""
-    if not isinstance(seed, int):
-        return None
-    try:
-        other = assign(read(data.options), seed=seed)
-    except DataError:
-        return None
-    return other if learnt == learning_patients(other) else None
+def _runs(plan: Plan) -> list[Path]:
+    """Those whose networks of real images are used here, or taught a generator that is measured."""
+    specs = [e.spec for e in plan.entrants if e.training is None and isinstance(e.spec, str)]
+    named = [Path(spec.rpartition(":")[2]) for spec in specs]
+    found = [plan.reference, *(path.parent if path.is_file() else path for path in named)]
+    return list(dict.fromkeys(run for run in found if run and (run / OPTIONS).is_file()))

@@ -6,7 +6,7 @@ manifest, and whatever else lies there and may be an image.
 """
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -117,6 +117,11 @@ def open_both(
         for name, place in given.items()
     )
     return first, second
+
+
+def contents_of(arguments: Iterable[str], *albums: Album) -> dict[str, str]:
+    """Fingerprints of what albums hold, by what the user calls them."""
+    return {a: album.table.fingerprint for a, album in zip(arguments, albums, strict=True)}
 
 
 def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table:

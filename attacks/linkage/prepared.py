@@ -25,6 +25,7 @@ from anonymize.options import TrainOptions
 from anonymize.plugins import installed
 from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.training.compute import Compute
+from anonymize.training.learnt_from import networks_of, refuse_a_leak
 from attacks.attacker import Attacker, ImageSet, unit_float
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
 from attacks.evaluation.processes.notes import kept_at, say_outdated
@@ -112,7 +113,8 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
     """The attacker, from ``folder`` where it was taught before.
 
     Raises UsageError: an attacker that finds in the data set nothing to learn from, or with boxes
-    of lungs, which are not known of other images."""
+    of lungs, which are not known of other images; a run whose networks learnt from its test part.
+    """
     chosen, options = wanted.chosen, wanted.options
     data = Dataset.open(options.data, counter(display, "preparing images"))
     if reason := chosen.level.missing(data):
@@ -123,6 +125,8 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
     epochs = chosen.level.epochs(options) if chosen.level.trained else 0
     work = Work([(f"attack {chosen.key}", epochs)], display=display)
     place = reference_of(options, folder, wanted.runs, {}, images=data.table.fingerprint)
+    for network, card in networks_of(place) if place in wanted.runs else ():
+        refuse_a_leak(network, card, data)
     reference = Reference(place, {}, options, data, compute, work)
     own = _folder(wanted, folder, subject, reference)
     say_outdated([own], display.say, file=f"/{RECORD}")

@@ -10,6 +10,7 @@ from anonymize.display import counter
 from anonymize.errors import UsageError, counted
 from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute
+from attacks.evaluation.contents import contents_of
 from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.claim import claimed
@@ -95,7 +96,8 @@ def recommend(
     )
     entrants = {spec: Entrant(repeatable(spec, options.seed)) for spec in specs}
     plan = Plan([Entrant(REAL), *entrants.values()], options, ATTACKERS, command=asked.command)
-    with claimed(out, "results", plan.subject):
+    with claimed(out, "results", plan.subject) as holds:
+        holds(contents_of(plan, data, out))
         measuring = Measuring(plan, entrants, out, partial(evaluate, compute=compute))
         found = measuring.search(display, deadline)
         if found.found is None:

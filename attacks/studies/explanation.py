@@ -14,6 +14,8 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.errors import DataError
+from anonymize.model_card import read_card
+from anonymize.training.learnt_from import refuse_a_leak
 from attacks.attackers.verification import KnownVerifier
 from attacks.measuring.extremes import MAX_PAIRS, Extreme, extreme_pairs
 from attacks.measuring.metrics import Owners, genuine_places
@@ -86,9 +88,12 @@ def explain(
     """Scores released against real images of a part and draws heat maps of the telling pairs.
 
     Raises:
-        UsageError: unknown layers, or grad-cam is not installed.
+        UsageError: unknown layers, or grad-cam is not installed; a verifier that learnt from the
+            test part, where that is explained.
         DataError: the part has no pair of one patient.
     """
+    if plan.part == "test":  # of the others it may remember some, as is meant
+        refuse_a_leak(f"--verifier {verifier}", read_card(verifier), data)
     rows = data.table.part(plan.part)
     real = HeldImages(data.images.batch(rows))
     bits = 8 * data.images.dtype.itemsize

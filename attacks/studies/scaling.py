@@ -18,19 +18,21 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.pairs import Pairs
 from anonymize.display import counter
 from anonymize.errors import UsageError
-from anonymize.fingerprint import fingerprint, sources
-from anonymize.model_card import Card
+from anonymize.fingerprint import fingerprint, sha256_file, sources
+from anonymize.model_card import Card, read_card
 from anonymize.model_file import load_weights, save_model, versions
 from anonymize.networks.build import build_verifier
 from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
+from anonymize.training.learnt_from import refuse_a_leak
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
+from attacks.evaluation.contents import IMAGES
 from attacks.evaluation.made_by import attack_options
-from attacks.evaluation.processes.claim import of_options
+from attacks.evaluation.processes.claim import Holds, of_options, unknown
 from attacks.evaluation.processes.notes import Note, Notes, say_outdated
 from attacks.evaluation.processes.work import Display, Piece, Work
 from attacks.measuring.covariates import matched_by
@@ -270,10 +272,20 @@ def _summaries(runs: Sequence[Mapping[str, Measured]]) -> dict[str, Estimate | N
     }
 
 
-def scale(plan: ScalingPlan, out: Path, *, compute: Compute, display: Display) -> Scaling:
-    """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on."""
+def scale(
+    plan: ScalingPlan, out: Path, *, compute: Compute, display: Display, holds: Holds = unknown
+) -> Scaling:
+    """Trains a verifier on each number of pairs and tests it; stopped, the same call goes on.
+
+    Raises UsageError: a verifier to go on from that learnt from patients of the test part."""
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
+    given = {} if plan.start is None else {"the verifier": sha256_file(plan.start)}
+    holds({IMAGES: data.table.fingerprint} | given)
     epochs = plan.options.verifier.epochs
     kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
+    if plan.start is not None:
+        named = f"--verifier {plan.start}"
+        if doubt := refuse_a_leak(named, read_card(plan.start), data):
+            display.say(f"note: it is not known whom {named} learnt from: {doubt}")
     work = Work(kinds, durations=out / "durations.json", display=display)
     return ScalingStudy(plan, data, compute=compute, folder=out / "notes", work=work).measure()

@@ -7,6 +7,8 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
+from anonymize.data.sources.registry import read
+from anonymize.data.splits import assign, learning_patients
 from anonymize.model_card import Card
 from anonymize.model_file import save_model
 from anonymize.networks.build import build_verifier
@@ -69,12 +71,20 @@ def auc(attacker, probes, gallery=None):
     return pair_auc(attacker.link(probes, gallery), probes.owners, gallery.owners)
 
 
-def saved_verifier(path, options=SMALL, *, seed=0):
-    """An untrained verifier as a file; gives the network."""
+def saved_verifier(path, options=SMALL, *, seed=0, learnt=None):
+    """An untrained verifier as a file, whose card says ``learnt``; gives the network."""
     torch.manual_seed(seed)
     network = build_verifier(options).eval()
-    save_model(network, Card(kind="verifier", architecture=options.model_dump(), size=SIDE), path)
+    own = {"kind": "verifier", "architecture": options.model_dump(), "size": SIDE}
+    save_model(network, Card(**own, data=learnt or {}), path)
     return network
+
+
+def trained_by(options, seed=0):
+    """What the card of a network says that was trained on another split of these data."""
+    table = assign(read(options), seed=seed)
+    learnt = learning_patients(table)
+    return {"source": table.source, "split_seed": seed, "learning_patients": learnt}
 
 
 def image_set(patients, *, each=4, noise=0.15, seed=0, first=0):

@@ -7,8 +7,10 @@ import pytest
 import torch
 from tiny_run import COMPACT, TINY, configured, ended, game, same, states, train
 
+from anonymize.configuration import load_options
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.data.sources.registry import read
+from anonymize.data.splits import assign, learning_patients
 from anonymize.model_card import Card, read_card
 from anonymize.model_file import load_tensors, save_model, save_tensors
 from anonymize.networks.backbones import torchvision_models
@@ -180,6 +182,34 @@ def test_wrong_networks_are_one_line_and_leave_no_run(networks, refused, tmp_pat
     assert "holds no classifier.safetensors" in refused("--classifier", tmp_path / "empty")
     assert "cannot be read (FileNotFoundError)" in refused("--verifier", tmp_path / "none")
     assert f"xrv:{NIH} is a classifier, not a verifier" in refused("--verifier", f"xrv:{NIH}")
+
+
+def learnt(file, config, seed, folder):
+    """A copy of a network that says it learnt by the split of a seed of the data of ``config``."""
+    table = assign(read(load_options(config).data), seed=seed)
+    known = {"source": "phantom", "split_seed": seed, "learning_patients": learning_patients(table)}
+    card = read_card(file).model_copy(update={"data": known})
+    save_tensors(load_tensors(file)[0], {"card": card.model_dump_json()}, folder / file.name)
+    return folder / file.name
+
+
+@pytest.mark.parametrize("kind", ["classifier", "verifier"])
+def test_a_network_that_learnt_from_the_test_part_is_refused(
+    networks, config, refused, tmp_path, kind
+):
+    file = learnt(networks / f"{kind}.safetensors", config, 1, tmp_path)
+    said = refused(f"--{kind}", file)
+    assert f"--{kind} {file} learnt from " in said
+    assert "whom it would be tested on" in said
+    assert "add --set data.split_seed=1" in said
+
+
+def test_a_network_of_the_same_split_or_of_unknown_origin_is_taken(networks, config, tmp_path):
+    own = learnt(networks / "verifier.safetensors", config, 0, tmp_path)
+    unknown = networks / "classifier.safetensors"
+    given = ("--verifier", own, "--classifier", unknown)
+    train("--config", config, "--out", tmp_path / "run", *given)
+    assert (tmp_path / "run" / "verifier.safetensors").read_bytes() == own.read_bytes()
 
 
 @pytest.mark.parametrize(

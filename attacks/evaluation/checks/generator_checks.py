@@ -2,9 +2,11 @@
 
 from attacks.evaluation.checks.judging import judged
 from attacks.evaluation.differences import WARP
+from attacks.measuring.estimates import Difference
 from attacks.results import Check, Method, Results
 
 FEW = 0.05  # of the images
+SURE = 0.05  # of p
 
 
 def generators_are_trained(results: Results) -> Check | None:
@@ -33,11 +35,11 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         if (moved := method.image.displacement_px) is not None and moved.rms
     ]
     controls = {
-        title: [d.difference.ci95 for d in differences if d.role == "control"]
-        for title, differences, _ in found
+        title: [d for d in differences if d.role == "control"] for title, differences, _ in found
     }
     alone = [f"{title} ({rms:.2f} px)" for title, _, rms in found if not controls[title]]
-    equal = [t for t, own in controls.items() if any(ci is None or ci[1] >= 0 for ci in own)]
+    several = len(found) > 1
+    equal = [t for t, own in controls.items() if not all(_is_less(d, several) for d in own)]
     check = judged(
         "generators exceed a random warp of equal displacement",
         found,
@@ -45,7 +47,8 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         good="the strongest attacker of every generator reaches less than against a random warp of "
         "equal root mean square displacement, with the whole interval of the difference.",
         bad="no better than noise: the strongest attacker links {} as well as a random warp of "
-        "equal root mean square displacement, or better, within the interval of the difference. "
+        "equal root mean square displacement, or better, within the interval of the difference; "
+        "among several generators, p after Holm must be below 0.05, too. "
         "What was learnt hides nobody."
         if equal
         else "no random warp of equal root mean square displacement stands beside: {}. Ask for it "
@@ -71,6 +74,14 @@ def images_are_moved_alike(results: Results) -> Check | None:
         bad="left where they are, so that a mean says little of them: images of {} move less than "
         "a quarter as far as all do. They are linked as before, and how far an image moved may "
         "tell what it shows; with generator.drawn, take a larger share.",
+    )
+
+
+def _is_less(found: Difference, several: bool) -> bool:
+    """With the whole interval; of one of ``several`` generators by p after Holm, too."""
+    interval, p = found.difference.ci95, found.p_holm
+    return (
+        interval is not None and interval[1] < 0 and not (several and p is not None and p >= SURE)
     )
 
 

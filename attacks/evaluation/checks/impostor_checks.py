@@ -6,8 +6,10 @@ impostor is identified. Pairs that attackers learn from are of identified patien
 
 from attacks.evaluation.checks.judging import in_short, judged
 from attacks.evaluation.floors import FINDINGS, TASK, TASK_SETS
-from attacks.measuring.estimates import Estimate
+from attacks.measuring.estimates import Figures
 from attacks.results import REAL, SETS, Check, Results, name_of
+
+BELOW = 0.025  # p, one-sided
 
 
 def impostors_are_matched(results: Results) -> Check | None:
@@ -39,21 +41,21 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
     matched impostors; if against all alone, these are of another kind."""
     attacks, below = list(results.linking()), []
     for title, name, attack in attacks:
-        matched = None if attack.matched is None else attack.matched.auc
+        matched = attack.matched
         if matched is not None and _below(matched):
-            advice = f"matched {in_short(matched)}: turned {1 - matched.mean:.3f}"
-        elif not _below(attack.auc):
+            advice = f"matched {in_short(matched.auc)}: turned {1 - matched.auc.mean:.3f}"
+        elif not _below(attack):
             continue
         elif matched is None:
             advice = "no impostor is matched: what it means is not known"
         else:
-            advice = f"matched {matched.mean:.3f}: not to be turned"
+            advice = f"matched {matched.auc.mean:.3f}: not to be turned"
         below.append(f"{name} on {title} ({in_short(attack.auc)}; {advice})")
     return judged(
         "no attacker is below chance",
         attacks,
         below,
-        good="no AUC lies below 0.5 with its whole interval.",
+        good="no AUC is below 0.5 by more than chance among so many attacks.",
         bad="significantly below chance: {}. Where matched impostors are below chance, an "
         "adversary turns the sign. Where they are not, the sign tells no patient: impostors differ "
         "in something else, such as images of unknown patients, which are strangers to everyone; "
@@ -61,8 +63,10 @@ def no_attacker_is_below_chance(results: Results) -> Check | None:
     )
 
 
-def _below(auc: Estimate) -> bool:
-    return auc.ci95 is not None and auc.ci95[1] < 0.5
+def _below(figures: Figures) -> bool:
+    """By p after Holm, as sure as an interval of 95 % is at one end; of older results, by that."""
+    interval, p = figures.auc.ci95, figures.p_below_chance
+    return interval is not None and (interval[1] < 0.5 if p is None else p < BELOW)
 
 
 def figures_exceed_the_findings(results: Results) -> Check | None:

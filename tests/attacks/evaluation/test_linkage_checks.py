@@ -2,8 +2,17 @@
 
 import pytest
 from changing import altered
-from sound_results import attacked, broken, complete, matching, moved, with_floors, within
-from test_results import attack, made_up
+from sound_results import (
+    attacked,
+    broken,
+    compared,
+    complete,
+    matching,
+    moved,
+    with_floors,
+    within,
+)
+from test_results import attack, made_up, with_attacks
 
 from attacks.evaluation.checks import generator_checks, impostor_checks, knowledge_checks
 from attacks.results import SetFigures
@@ -22,6 +31,16 @@ def test_a_sign_is_turned_only_where_matched_impostors_are_below_chance(every, m
     found = impostor_checks.no_attacker_is_below_chance(attacked(verification=low))
     assert not found.passed
     assert advice in found.message
+
+
+@pytest.mark.parametrize(("p", "passed"), [(None, False), (0.02, False), (0.3, True)])
+@pytest.mark.parametrize("reading", ["all", "matched"])
+def test_below_chance_is_what_so_many_attacks_do_not_bring_by_chance(p, passed, reading):
+    """Older results have no p: there the interval tells."""
+    low, high = altered(attack(0.4), p_below_chance=p), matching(attack(0.6), 0.42)
+    matched = altered(high, matched={"p_below_chance": p})
+    found = attacked(verification=low if reading == "all" else matched)
+    assert impostor_checks.no_attacker_is_below_chance(found).passed == passed
 
 
 def test_strangers_without_a_name_are_said():
@@ -94,6 +113,28 @@ def test_an_ensemble_is_no_better_than_its_members():
     own = altered(attack(0.7), trained_on="released-released")
     found = broken(privacy={"verification": own, "ensemble": attack(0.72)})
     assert not knowledge_checks.an_attacker_saw_released_images(found).passed
+
+
+@pytest.mark.parametrize(
+    ("ps", "hides_nobody"),
+    [((0.3,), ()), ((0.01, 0.01), ()), ((0.01, 0.3), (2,)), ((None, None), ())],
+)
+def test_of_several_generators_the_luckiest_is_not_believed(ps, hides_nobody):
+    """All of them reach less with the whole interval of the difference."""
+    methods = []
+    for n, p in enumerate(ps, start=1):
+        one = compared(moved(float(n), auc=0.7, steps=9), -0.15)
+        methods.append(
+            with_attacks(
+                one,
+                lambda found, p=p: altered(
+                    found, differences=(altered(found.differences[0], p_holm=p),)
+                ),
+            )
+        )
+    found = generator_checks.generators_exceed_a_random_warp(made_up(methods=tuple(methods)))
+    assert found.passed == (not hides_nobody)
+    assert all(f"links prichexy-net μ={n} as well" in found.message for n in hides_nobody)
 
 
 def test_a_generator_beside_no_warp_of_its_strength_asks_for_one():

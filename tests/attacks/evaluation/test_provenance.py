@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from identities import saved_verifier, trained_by
 
+from anonymize.anonymizer import Anonymizer
+from anonymize.configuration import write_options
 from anonymize.data.dataset import Dataset
 from anonymize.data.splits import learning_patients
 from anonymize.errors import UsageError
@@ -29,13 +32,7 @@ def said(data, options, monkeypatch):
 
 
 def trained(data, seed=0):
-    """What the card of a network says that was trained on another split of the same data."""
-    other = Dataset.open(data.options.model_copy(update={"split_seed": seed}))
-    return {
-        "source": "phantom",
-        "split_seed": seed,
-        "learning_patients": learning_patients(other.table),
-    }
+    return trained_by(data.options, seed)
 
 
 def test_the_same_split_is_no_leak(said, data):
@@ -103,3 +100,47 @@ def test_patients_are_fingerprinted_as_a_set(data):
 
 def test_nothing_given_is_nothing_said(data, options):
     assert provenance(Plan([Entrant("identity")], options, attackers=("pixels",)), data) is None
+
+
+@pytest.fixture
+def taught(data, options, tmp_path):
+    """A run whose verifier learnt by the split of a seed."""
+
+    def of(seed):
+        run = tmp_path / f"run{seed}"
+        run.mkdir()
+        write_options(options, run / "options.yaml")
+        saved_verifier(run / "verifier.safetensors", learnt=trained(data, seed))
+        return run
+
+    return of
+
+
+def test_the_networks_of_a_run_are_looked_at_where_they_are_the_reference(taught, data, options):
+    def checked(run):
+        return provenance(Plan([Entrant("identity")], options, reference=run), data)
+
+    assert checked(taught(0)).passed
+    leaky = taught(1)
+    with pytest.raises(UsageError, match=r"^the verifier of --run .*run1 learnt from \d+ of"):
+        checked(leaky)
+    (leaky / "options.yaml").unlink()  # no run, but a folder of the evaluation's own
+    assert checked(leaky) is None
+
+
+@pytest.mark.parametrize("named", ["{}", "prichexy-net:{}", "{}/model.safetensors"])
+def test_the_networks_that_taught_a_generator_are_looked_at(
+    taught, data, options, monkeypatch, named
+):
+    class Blank(Anonymizer):
+        name = "blank"
+
+        def anonymize(self, images):
+            return images * 0
+
+    monkeypatch.setattr(Entrant, "model", lambda entrant, device="cpu": Blank())
+    run = taught(1)
+    (run / "model.safetensors").touch()
+    plan = Plan([Entrant("identity"), Entrant(named.format(run))], options)
+    with pytest.raises(UsageError, match=r"^the verifier of --run .*run1 learnt from"):
+        provenance(plan, data)

@@ -1,8 +1,14 @@
 """What is said of an attacker before its answers are believed."""
 
 import pytest
+from identities import saved_verifier, trained_by
 
+from anonymize.configuration import load_options, write_options
+from anonymize.display import Silent
+from anonymize.errors import UsageError
+from anonymize.training.compute import Compute
 from attacks.linkage.learnt import Learnt
+from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 from attacks.measuring.estimates import Estimate, Matched
 
 
@@ -63,3 +69,15 @@ def test_who_knows_drawings_alone_is_named_first():
     [line] = learnt(source="phantom").first()
     assert line.startswith("beware: learnt on drawn radiographs")
     assert "--source" in line
+
+
+def test_a_run_whose_verifier_learnt_from_the_test_part_teaches_nobody(tmp_path):
+    data = {"size": 32, "patients": 40, "images": 120, "workers": 1}
+    options = load_options("quick", {f"data.{key}": value for key, value in data.items()})
+    run = tmp_path / "run"
+    run.mkdir()
+    write_options(options, run / "options.yaml")
+    saved_verifier(run / "verifier.safetensors", learnt=trained_by(options.data, seed=1))
+    wanted = Wanted(chosen_attacker("verification", released=False), options, runs=[run])
+    with pytest.raises(UsageError, match=r"^the verifier of --run .*run learnt from \d+ of the"):
+        prepare(wanted, tmp_path / "out", compute=Compute(), display=Silent())

@@ -277,7 +277,33 @@ def test_results_are_overwritten_by_the_same_question_alone(world):
     (world.out / "link.json").unlink()
 
 
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("words", "changed"),
+    [
+        (("retrieve", "A/one.png", "--gallery", "B"), "PROBE"),
+        (("link", "B", "A"), "REAL"),
+        (("overlap", "A", "B"), "A"),
+    ],
+)
+def test_nor_are_they_overwritten_by_those_of_other_images_of_the_same_names(
+    world, tmp_path, words, changed
+):
+    for name in "AB":
+        (tmp_path / name).mkdir()
+        for file in [path for paths in files_of(world, name).values() for path in paths][:9]:
+            shutil.copy(file, tmp_path / name)
+    first, other = sorted((tmp_path / "A").iterdir())[:2]
+    first.rename(first.with_name("one.png"))
+    paths = [tmp_path / word if word[0] in "AB" else word for word in words]
+    world.ask(*paths, "--out", tmp_path / "out")
+    shutil.copy(other, first.with_name("one.png"))
+    said = world.ask(*paths, "--out", tmp_path / "out", code=2).output
+    assert f"holds results of something else ({changed}); choose another --out" in said
+
+
 def test_two_at_once_do_not_share_a_folder(world):
+    world.out.mkdir(exist_ok=True)
     with locked(world.out):
         for command in ("verify", "link", "overlap"):
             result = world.ask(command, world.a, world.b, code=2)

@@ -123,7 +123,7 @@ def test_floors_say_what_no_picture_is_needed_for(a_release, tmp_path):
     assert "note: nobody says what released these files" in result.stdout
 
 
-def test_more_attackers_are_asked_in_the_same_folder_and_fewer_in_another(a_release, tmp_path):
+def test_more_attackers_are_asked_in_one_folder_and_of_other_files_none(a_release, tmp_path):
     for name in ("real", "released"):
         (tmp_path / name).mkdir()
         for row in range(4):
@@ -138,6 +138,9 @@ def test_more_attackers_are_asked_in_the_same_folder_and_fewer_in_another(a_rele
     held = json.loads((tmp_path / "attack" / "release.json").read_text())
     assert {a["attacker"] for a in held["attacks"]} == {"format", "identical"}
     assert "holds results of something else (attackers)" in attack("identical", code=2).stderr
+    Image.new("L", (40, 40), 9).save(tmp_path / "released" / "0.png")
+    said = attack("format, identical", code=2).stderr
+    assert "holds results of something else (RELEASED)" in said
 
 
 def test_python_says_the_same(a_release, attacked):

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 from asked import ask
-from identities import saved_verifier
+from identities import saved_verifier, trained_by
 from PIL import Image
 
+from anonymize.configuration import load_options
 from attacks.cli import main
 from attacks.measuring.extremes import Extreme
 from attacks.reporting.pictures.explanation_sheet import explanation_sheet
@@ -33,7 +34,7 @@ def call(tiny, verifier):
     data = {k: v for k, v in tiny["data"].items() if k != "pairs"} | {"size": 32}
     settings = [part for k, v in data.items() for part in ("--set", f"data.{k}={v}")]
 
-    def run(*arguments, code=0):
+    def run(*arguments, code=0, verifier=verifier):
         given = ("--device", "cpu", "--verifier", verifier, *settings)
         return ask(main, "explain", *given, *arguments, code=code).output
 
@@ -72,6 +73,19 @@ def test_the_command_writes_a_picture_and_figures(call, tmp_path):
 def test_wrong_input_is_one_line_and_status_2(call, tmp_path, arguments, message):
     assert message in call("--out", tmp_path / "out", *arguments, code=2)
     assert not (tmp_path / "out").exists()
+
+
+@needs_grad_cam
+def test_a_verifier_that_learnt_from_the_test_part_or_is_new_is_refused(call, tiny, tmp_path):
+    data = {k: v for k, v in tiny["data"].items() if k != "pairs"} | {"size": 32}
+    changes = {f"data.{key}": value for key, value in data.items()}
+    leaky, out = tmp_path / "leaky.safetensors", tmp_path / "out"
+    saved_verifier(leaky, learnt=trained_by(load_options("quick", changes).data, seed=1))
+    assert f"--verifier {leaky} learnt from" in call("--out", out, code=2, verifier=leaky)
+    of_train = ("--out", out, "--part", "train", "--average", 2)
+    call(*of_train, verifier=leaky)
+    saved_verifier(leaky, seed=1)
+    assert "something else (the verifier)" in call(*of_train, code=2, verifier=leaky)
 
 
 def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from asked import ask
 from changing import altered
-from identities import saved_verifier
+from identities import saved_verifier, trained_by
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
@@ -173,7 +173,8 @@ def test_a_verifier_that_is_given_is_where_training_begins(small, tmp_path, monk
     monkeypatch.setattr("attacks.studies.scaling.fit", lambda stage, **rest: rest["report"]([{}]))
     out = tmp_path / "out"
     arguments = ("--pairs", 20, "--negatives", "fixed", "--repeats", 1, "--out", out)
-    call(small, *arguments, "--verifier", path)
+    output = call(small, *arguments, "--verifier", path)
+    assert f"not known whom --verifier {path} learnt from" in output
     found = Scaling.model_validate_json((out / "scaling.json").read_bytes())
     data = Dataset.open(options.data)
     pairs = data.fixed_pairs("test")
@@ -181,6 +182,17 @@ def test_a_verifier_that_is_given_is_where_training_begins(small, tmp_path, monk
         scores = network(*(data.images.batch(rows) for rows in (pairs.first, pairs.second)))
     assert found.start == "given"
     assert found.points[0].auc.mean == pytest.approx(roc_auc_score(pairs.same, scores), abs=1e-3)
+    saved_verifier(path, options.verifier, seed=9)
+    said = call(small, *arguments, "--verifier", path, code=2)
+    assert "holds results of something else (the verifier); choose another --out" in said
+
+
+def test_a_verifier_that_learnt_from_the_test_part_is_refused(small, tmp_path):
+    options, path = load_options("quick", small), tmp_path / "given.safetensors"
+    saved_verifier(path, learnt=trained_by(options.data, seed=1))
+    arguments = ("--pairs", 20, "--out", tmp_path / "out", "--verifier", path)
+    assert f"--verifier {path} learnt from" in call(small, *arguments, code=2)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_chain_goes_on_from_the_size_before(small, tmp_path, monkeypatch):
