@@ -3,24 +3,19 @@
 import json
 import stat
 
-import asked
-import numpy as np
 import pytest
 from changing import altered
 from files_attacked import ask, by_attacker, found_in, write_noise
 from overlapping import read_table
 from PIL import Image
-from scipy.stats import binom
 
 import attacks
-from anonymize.cli import main as apply_main
 from attacks.commands.release import ATTACKERS
 from attacks.evaluation.policies.policy import Policy
 from attacks.evaluation.policies.release_seen import ReleaseSeen
-from attacks.linkage.release_attack import DEFAULT, _hits
-from attacks.linkage.release_results import ReleaseResults, exact_interval
+from attacks.linkage.release_attack import DEFAULT
+from attacks.linkage.release_results import ReleaseResults
 from attacks.linkage.release_verdict import judged_release
-from attacks.measuring.metrics import Owners
 from attacks.reporting.tables import in_words
 from attacks.reporting.verdict import attack_table, verdict
 
@@ -168,28 +163,11 @@ def test_python_says_the_same(a_release, attacked):
 # The figures
 
 
-def test_equally_near_images_count_in_part_and_all_equal_ones_not_at_all():
-    probes = Owners(np.arange(4), np.array([0, 1, 2, 9]), np.ones(4, bool))
-    gallery = Owners(np.arange(4, 7), np.array([0, 1, 2]), np.ones(3, bool))
-    scores = np.array([[3, 1, 0], [2, 2, 1], [1, 1, 1], [5, 4, 3]], float)
-    columns = np.array([[0, 1, 2], [1, 2, 0], [0, 1, 2], [0, 1, 2]])
-    found = _hits(scores, columns, probes, gallery)
-    np.testing.assert_array_equal(found, [1, 0.5, 0, np.nan])
-
-
 def test_a_coin_falls_on_what_a_probe_is_compared_with(found):
     """Two images a patient, 30 in all: with the originals 2 of 30, of the others 1 of 29."""
     first = found["attacks"][0]
     assert first["with_originals"]["chance"] == pytest.approx(2 / 30)
     assert first["others"]["chance"] == pytest.approx(1 / 29)
-
-
-def test_the_interval_is_that_of_the_binomial_law():
-    low, high = exact_interval(0.9, 20, 0.95)
-    assert binom.sf(17, 20, low) == pytest.approx(0.025)
-    assert binom.cdf(18, 20, high) == pytest.approx(0.025)
-    assert exact_interval(0, 30, 0.95) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
-    assert exact_interval(1, 30, 0.95) == pytest.approx((0.025 ** (1 / 30), 1))
 
 
 @pytest.mark.parametrize(("p", "links"), [(0.004, False), (0.002, True)])
@@ -318,25 +296,3 @@ def test_a_policy_judges_the_files(a_release, tmp_path):
         assert f"{line['outcome']}: {line['demand']}: {line['said']}" in result.stdout
     assert told[0] in (tmp_path / "release.md").read_text()
     assert (tmp_path / "answers.yaml").is_file()
-
-
-def test_a_release_of_means_is_attacked_for_everybody_in_it(a_release, tmp_path):
-    folder, _ = a_release
-    people = ("--patients", folder / "patients.csv")
-    released = tmp_path / "means"
-    given = ("--model", "k-same:k=3,codes=1", "--canonical", "96,png", "--names", "hashed")
-    said = asked.ask(apply_main, "apply", folder / "real", released, *given, *people).stdout
-    assert f"attacks release {folder / 'real'} {released} --attackers histogram-metric" in said
-    result = ask(a_release, folder / "real", released, *people, "--out", tmp_path / "attack")
-    assert "training-free finds somebody of those whom" in result.stdout
-    found = found_in(tmp_path / "attack")
-    assert found["made_of"] == 3
-    assert found["method"].startswith("k-same:")
-    assert by_attacker(found)["identical"] == 0
-    best = {a["attacker"]: a for a in found["attacks"]}["training-free"]
-    assert best["found"]["files"] == found["released"] == 10
-    assert best["found"]["patients"] == PATIENTS // 3
-    assert best["found"]["expected"] == pytest.approx(10 * 6 / 30)
-    assert best["found"]["found"] > best["found"]["expected"]
-    for row in read_table(tmp_path / "attack" / "found.csv"):
-        assert row["original"].count(" | ") == row["patient"].count(" | ") == 2
