@@ -45,7 +45,7 @@ AGAIN = {
     "ensemble": "ensemble",
 }
 SURE = 0.05  # p
-SETS, OBFUSCATION = "sets", "obfuscation"
+SETS, CODES = "sets", "codes"
 WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
 MORE = (*WHOLE, "sets_bands", "sets_budget")  # than in the first evaluation of releases of sets
 LARGER = (SETS, *WHOLE)  # what of these was measured with a larger classifier, too
@@ -256,30 +256,22 @@ def very_films(key: str = "sets_before_after") -> str:
     return text((header, rows), [meaning(own), *floors(own)])
 
 
-def strangers(keys: Iterable[str] = ("codes", "dials", "samples")) -> str:
+def strangers() -> str:
     """Methods that put strangers in everybody's place: what attackers find, those too that may ask
-    the method, and what is taught beside the pool alone; the real images of each size once."""
-    header = [
-        "px",
-        "released as",
-        f"strongest of all ↓, {NAMES[MATCHED]}",
-        f"the same, {NAMES[ALL]}",
-    ]
-    header += [RETRAINED, "other people's images alone", "other people told by their films ↓"]
-    rows: list[list[str]] = []
-    said: dict[int, str] = {}
-    for own in map(results, keys):
-        px = own.source.size
-        for title, method in own.titled:
-            if px in said and method.name == REAL:
-                continue
-            said.setdefault(px, f"{px} px: {' '.join(floors(own))}")
-            name, attack = method.strongest
-            read = [method.utility.auc("retrained"), method.utility.auc("pool_only")]
-            cells = [in_words(figure, digits=2) for figure in (*read, method.image.donors)]
-            linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
-            rows.append([str(px), title, *linked, *cells])
-    return text((header, rows), [meaning(own), *said.values()])
+    the method, and what is taught beside the pool alone; others at their size."""
+    header = ["released as", f"highest of all ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header += [f"first guess is this one, {NAMES[MATCHED]}", RETRAINED, "retrained − real images"]
+    header += ["other people's images alone", "other people told by their films ↓"]
+    rows = []
+    own = results(CODES)
+    for title, method in own.titled:
+        (name, attack), learnt = highest(method), method.utility.retrained
+        read = (learnt.auc.mean, method.utility.auc("pool_only"), method.image.donors)
+        taught, pool, told = (in_words(figure, digits=2) for figure in read)
+        linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
+        guess = most(method, "precision_at_1_own", "precision_at_1", matched=True)
+        rows.append([title, *linked, guess, taught, signed(learnt.difference), pool, told])
+    return text((header, rows), [meaning(own), *floors(own)])
 
 
 def _rate(group: GroupRate | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import matplotlib as mpl
-from compared import MINIATURE, OBFUSCATION, SETS, measured_sets
+from compared import CODES, MINIATURE, SETS, measured_sets
 from headline import KIND
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -21,7 +21,6 @@ from attacks.recommending.evidence import strongest as highest
 from attacks.reporting.pictures.figures import DPI, FAINT, INK, QUIET, STYLE, save
 from attacks.reporting.readings import MATCHED, auc
 from attacks.results import REAL, Method
-from baselines.neural_obfuscation import NeuralObfuscation
 
 WISHED = (0.60, 0.02)  # matched AUC, and AUC that a classifier loses, at most
 LOWEST = -0.135  # what loses more is named at the edge
@@ -30,14 +29,14 @@ COLOURS = {
     **{"neural-obfuscation": "#5e4fa2", "prichexy-net": "#4d4d4d"},
 }
 SMALL = 64  # pixels, of what is square
+OF_ONE = ("utility-code", "neural-obfuscation", "prichexy-net")
 PANELS = ("small classifier", "ResNet-18")
 
 
 def frontier(path: Path) -> None:
     """x: highest AUC of all attackers against matched impostors, of all outputs of a patient, too;
     y: AUC of a classifier less that of one of real images. Bars are 95 % intervals."""
-    codes = [(title, method, None) for title, method in results("codes").titled]
-    releases = [one for one in (*measured_sets(), *codes, *_small()) if one[1].name != REAL]
+    releases = [one for one in (*measured_sets(), *_small()) if one[1].name != REAL]
     names = {title: method.name for title, method, _ in releases}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11.5, 5.2), dpi=DPI, layout="constrained")
@@ -62,10 +61,10 @@ def frontier(path: Path) -> None:
 
 
 def _small() -> Iterator[tuple[str, Method, None]]:
-    """What the smaller images of the same children were released by: the published comparator, and
-    generators of one game, which share a title."""
-    for title, method in results(OBFUSCATION).titled:
-        if method.name == NeuralObfuscation.name:
+    """What the smaller images of the same children were released by, one for each; generators of
+    one game share a title."""
+    for title, method in results(CODES).titled:
+        if method.name in OF_ONE:
             yield f"{title}, {SMALL} px", method, None
     for method in results(MINIATURE).methods:
         if method.options.items() >= KIND.items():
@@ -101,7 +100,7 @@ def _draw(axes: Axes, number: int, method: Method, chosen: Method) -> None:
     axes.plot(linked.ci95, (y, y), color=colour, lw=0.8, alpha=0.45, zorder=1)
     axes.plot((x, x), lost.ci95, color=colour, lw=0.8, alpha=0.45, zorder=1)
     single = len(chosen.utility.retrained.auc.runs) == 1
-    mark = "s" if method.name in (NeuralObfuscation.name, "prichexy-net") else "o"
+    mark = "s" if method.name in OF_ONE else "o"
     axes.scatter(
         [x], [y], s=130, zorder=2, ec=colour, fc="white" if single else colour, marker=mark
     )

@@ -36,9 +36,9 @@ from cells import (
     share,
 )
 from compared import (
+    CODES,
     DRAWN,
     GAMES,
-    OBFUSCATION,
     SETS,
     STRONG,
     against_control,
@@ -91,15 +91,10 @@ FURTHER = {
     "sets_budget": "…, coarse, 4 × 4, fewer patches",
     "sets_before_after": "…, the very films",
     "sets_trained": "…, a trained network",
-    OBFUSCATION: "Children, neural obfuscation",
-    "codes": "Children, codes",
-    "dials": "…, dials",
-    "samples": "…, made up",
+    CODES: "Children, one image for each",
     "held_back": "Phantom, findings held back",
-    "sets_read_held": "…, labels read",
     "held_back_real": "ChestX-ray14, findings held back",
     "sets_covid19": "COVID-19, sets",
-    "sets_chestxray14": "ChestX-ray14, sets",
 }
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
