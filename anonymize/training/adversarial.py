@@ -28,7 +28,7 @@ from anonymize.training.course import ATTACKER, plateaued
 from anonymize.training.lessons import Lessons, Replay
 from anonymize.training.loop import Figures, History, Mean, Stage
 from anonymize.training.losses import classifier_loss
-from anonymize.training.objective import Batch, Objective, kinships
+from anonymize.training.objective import Batch, Objective, kinships, known_share
 from anonymize.training.observed import Observer, Watched
 from anonymize.training.opponents import Lesson, Opponent, Verifier
 from anonymize.training.recorded import Recorded
@@ -126,7 +126,7 @@ class AdversarialStage(Stage):
         anonymized, losses = self._generator_gradients(batch, part)
         losses |= self._opponents_gradients(anonymized, batch)
         if "classifier" in self.modules:
-            self._classifier_gradients(anonymized, batch.targets, part.weight)
+            self._classifier_gradients(anonymized, batch, part.weight)
         return losses
 
     @cached_property
@@ -210,6 +210,7 @@ class AdversarialStage(Stage):
     def _batch(self, pairs: Pairs, chosen: np.ndarray, part: Part | None = None) -> Batch:
         rows = chosen if part is None else np.concatenate(part.shares)
         genuine, impostor = kinships(pairs, rows, self.data.patients)
+        whole = chosen if part is None else part.batch
         put = self.compute.put
         return Batch(
             put(self.data.first.batch(pairs.first[chosen])),
@@ -218,6 +219,7 @@ class AdversarialStage(Stage):
             put(torch.from_numpy(self.targets[pairs.first[chosen]])),
             put(genuine),
             put(impostor),
+            put(known_share(self.targets[pairs.first[whole]], len(chosen))),
             part,
         )
 
@@ -285,10 +287,11 @@ class AdversarialStage(Stage):
         self.compute.backward(loss, lesson.part.weight)
         return loss
 
-    def _classifier_gradients(self, anonymized, targets, weight: float) -> None:
+    def _classifier_gradients(self, anonymized: Tensor, batch: Batch, weight: float) -> None:
         """Eq. 5, on anonymized images."""
         self.classifier.train().requires_grad_(True)
         with self.compute.autocast():
             logits = self.classifier(anonymized)
-            loss = classifier_loss(logits, targets, reduction=self.options.auxiliary_loss)
+            kind, count = self.options.auxiliary_loss, batch.known
+            loss = classifier_loss(logits, batch.targets, reduction=kind, count=count)
         self.compute.backward(loss, weight)

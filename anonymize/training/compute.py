@@ -1,7 +1,8 @@
 """Who computes a training step: one process or many, in full or mixed precision.
 
 A batch is a batch whatever computes it: processes and micro-batches share its rows out, and their
-gradients add up to the gradient of the whole. Collectives run in one order in every process.
+gradients add up to the gradient of the whole; only what compares rows is limited to a micro-batch.
+Collectives run in one order in every process.
 """
 
 import copy
@@ -32,7 +33,7 @@ class Part:
 
     shares: list[np.ndarray]  # rows of each process
     rank: int  # whose share is ``rows``
-    batch: int  # number of rows in the whole batch
+    batch: np.ndarray  # rows of the whole batch, of all its parts
 
     @property
     def rows(self) -> np.ndarray:
@@ -42,12 +43,12 @@ class Part:
     @property
     def weight(self) -> float:
         """Factor of a mean loss over ``rows``; gradients are averaged over the processes."""
-        return len(self.rows) * len(self.shares) / self.batch
+        return len(self.rows) * len(self.shares) / len(self.batch)
 
     @property
     def common_weight(self) -> float:
         """Factor of a loss that every process computed over all shares."""
-        return sum(map(len, self.shares)) / self.batch
+        return sum(map(len, self.shares)) / len(self.batch)
 
 
 class Compute:
@@ -115,7 +116,7 @@ class Compute:
         pieces = min(self.accumulation, len(rows) // (2 * self.world))
         shares = np.array_split(rows, pieces * self.world) if pieces else []
         for start in range(0, len(shares), self.world):
-            yield Part(shares[start : start + self.world], self.rank, len(rows))
+            yield Part(shares[start : start + self.world], self.rank, rows)
 
     def ready(self, network: Network) -> Network:
         """The network on the device, with batch statistics over all processes.

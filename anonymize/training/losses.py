@@ -8,11 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def auxiliary_loss(logits: Tensor, targets: Tensor, *, reduction: str = "sum") -> Tensor:
+def auxiliary_loss(
+    logits: Tensor, targets: Tensor, *, reduction: str = "sum", count: Tensor | None = None
+) -> Tensor:
     """L_aux (Eq. 2): binary cross-entropy (B, labels), mean over the batch.
 
     ``reduction="sum"`` adds the labels up as the paper does, ``"mean"`` averages over them as the
-    published program does. Unknown labels (NaN) count nothing.
+    published program does. Unknown labels (NaN) count nothing: the mean is over the known ones, or
+    over ``count`` where these rows are a part of a batch, whose share of its known labels that is.
     """
     known = ~torch.isnan(targets)
     each = F.binary_cross_entropy_with_logits(
@@ -22,7 +25,7 @@ def auxiliary_loss(logits: Tensor, targets: Tensor, *, reduction: str = "sum") -
     if reduction == "sum":
         return total / len(logits)
     if reduction == "mean":
-        return total / known.sum().clamp(min=1)
+        return total / (known.sum() if count is None else count).clamp(min=1)
     raise ValueError(f"reduction must be 'sum' or 'mean', got {reduction!r}")
 
 
@@ -38,12 +41,13 @@ def distillation_loss(logits: Tensor, wanted: Tensor, *, reduction: str) -> Tens
     return crossed - auxiliary_loss(wanted, probability, reduction=reduction)
 
 
-def feature_loss(features: Tensor, wanted: Tensor) -> Tensor:
-    """Squared distance of the features (B, n) from the wanted ones, as a share of their variance.
+def feature_loss(features: Tensor, wanted: Tensor, batch: Tensor) -> Tensor:
+    """Squared distance of the features (B, n) from the wanted ones, as a share of the variance of
+    those of the whole ``batch`` (N, n), of which these rows may be a part.
 
     Romero et al. 2015; 1 is how far the features of another image of the batch are, on average.
     """
-    spread = (wanted - wanted.mean(0)).square().mean()
+    spread = (batch - batch.mean(0)).square().mean()
     return F.mse_loss(features, wanted) / (2 * spread).clamp(min=1e-8)
 
 
@@ -60,9 +64,11 @@ def generator_loss(auxiliary: Tensor, verification: Tensor, *, weight: float = 1
     return auxiliary + weight * verification
 
 
-def classifier_loss(logits: Tensor, targets: Tensor, *, reduction: str = "sum") -> Tensor:
+def classifier_loss(
+    logits: Tensor, targets: Tensor, *, reduction: str = "sum", count: Tensor | None = None
+) -> Tensor:
     """What the classifier minimises (Eq. 5): L_aux, on anonymized images, where it is updated."""
-    return auxiliary_loss(logits, targets, reduction=reduction)
+    return auxiliary_loss(logits, targets, reduction=reduction, count=count)
 
 
 def matching_loss(logits: Tensor, same: Tensor) -> Tensor:

@@ -42,32 +42,41 @@ class Batch(NamedTuple):
     targets: Tensor  # (B, labels), NaN where unknown
     genuine: Tensor  # bool (N, N)
     impostor: Tensor
+    known: Tensor  # (), known labels of the whole batch, times the share of these rows in it
     part: Part | None = None  # how the rows are shared out; None outside of training
 
 
 class Auxiliary:
     """L_aux: labels (Eq. 2), or what the frozen classifier says of the real image."""
 
-    def __init__(self, classifier: Classifier, options: AdversarialOptions) -> None:
+    def __init__(
+        self, classifier: Classifier, options: AdversarialOptions, compute: Compute
+    ) -> None:
         self.classifier, self.reduction = classifier, options.auxiliary_loss
-        self.target = options.auxiliary_target
+        self.target, self.compute = options.auxiliary_target, compute
 
-    def __call__(self, anonymized: Tensor, real: Tensor, targets: Tensor) -> Tensor:
-        """The mean over the batch; images (B, 1, H, W), targets (B, labels), NaN where unknown."""
+    def __call__(self, anonymized: Tensor, batch: Batch) -> Tensor:
+        """The mean over the batch, to be weighed as one over these rows; images (B, 1, H, W)."""
         if self.target == "labels":
-            return auxiliary_loss(self.classifier(anonymized), targets, reduction=self.reduction)
+            logits = self.classifier(anonymized)
+            return auxiliary_loss(
+                logits, batch.targets, reduction=self.reduction, count=batch.known
+            )
         with torch.no_grad():
-            wanted, seen = self.classifier.with_features(real)
+            wanted, seen = self.classifier.with_features(batch.first)
         logits, features = self.classifier.with_features(anonymized)
         loss = distillation_loss(logits, wanted, reduction=self.reduction)
-        return loss if self.target == "logits" else loss + feature_loss(features, seen)
+        if self.target == "logits":
+            return loss
+        every = seen if batch.part is None else self.compute.gather(seen, batch.part)
+        return loss + feature_loss(features, seen, every)
 
     @torch.no_grad()
-    def of_real(self, real: Tensor, targets: Tensor) -> Tensor:
+    def of_real(self, batch: Batch) -> Tensor:
         """The same of the real images; 0 where it is they that are compared with."""
         if self.target == "labels":
-            return self(real, real, targets)
-        return targets.new_zeros(())
+            return self(batch.first, batch)
+        return batch.targets.new_zeros(())
 
 
 class Objective:
@@ -81,19 +90,19 @@ class Objective:
         compute: Compute,
     ) -> None:
         self.options, self.compute = options, compute
-        self.auxiliary, self.opponents = Auxiliary(classifier, options), opponents
+        self.auxiliary, self.opponents = Auxiliary(classifier, options, compute), opponents
         self.balance = BALANCES[options.balance](options)
 
     def terms(self, anonymized: Tensor, embedded: list[Embedded], batch: Batch) -> Terms:
         """L_aux and L_ver; those of the real images where the balance needs them, else 0. Each
         opponent's embeddings are of both sides of the pairs."""
-        auxiliary = self.auxiliary(anonymized, batch.first, batch.targets)
+        auxiliary = self.auxiliary(anonymized, batch)
         verification = self._verification(embedded, batch)
         allowed = real = torch.zeros_like(auxiliary)
         judged = batch.part is None and self.balance.moves
         with torch.no_grad():
             if judged or self.balance.bounded:
-                allowed = self.auxiliary.of_real(batch.first, batch.targets)
+                allowed = self.auxiliary.of_real(batch)
             if judged:
                 embedded = [o.pair(batch.first, batch.second) for o in self.opponents]
                 real = self._verification(embedded, batch)
@@ -114,6 +123,11 @@ class Objective:
         logits = opponent.compare(first[:, None], second)
         loss = RANKING[self.options.verification_loss]
         return loss(logits, batch.genuine, batch.impostor) * factor
+
+
+def known_share(targets: np.ndarray, rows: int) -> Tensor:
+    """``known`` of so many rows of a batch with these targets (N, labels)."""
+    return torch.tensor((~np.isnan(targets)).sum() * rows / len(targets), dtype=torch.float32)
 
 
 def kinships(pairs: Pairs, rows: np.ndarray, patients: np.ndarray) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,7 @@ def balance(kind, **options):
 
 
 def part(rows=4, batch=4):
-    return Part([np.arange(rows)], 0, batch)
+    return Part([np.arange(rows)], 0, np.arange(batch))
 
 
 def terms(auxiliary, verification, real=0.0):
