@@ -124,16 +124,28 @@ class Here:
 
 
 @pytest.fixture
-def crew(monkeypatch):
-    """``crew(loses)`` → a pool of two workers, and the Ray that carries for it."""
-    made = []
+def cluster(monkeypatch):
+    """``cluster(loses)`` → the Ray that carries for every pool from then on."""
 
-    def start(loses=lambda number: False, kind=Here):
+    def join(loses=lambda number: False, kind=Here):
         ray = StandIn(loses)
         monkeypatch.setattr(carrier, "LocalWorker", kind)
         monkeypatch.setitem(sys.modules, "ray", ray)
         monkeypatch.setattr(ray_cluster, "connected", lambda *given: nullcontext(ray))
+        monkeypatch.setattr(ray_cluster, "require", lambda address: None)
         monkeypatch.setattr("anonymize.release.workers.worker_pool.START_PAUSES", ())
+        return ray
+
+    return join
+
+
+@pytest.fixture
+def crew(cluster):
+    """``crew(loses)`` → a pool of two workers, and the Ray that carries for it."""
+    made = []
+
+    def start(*given, **more):
+        ray = cluster(*given, **more)
         made.append(RayPool(2, LIMITS, None))
         return made[-1], ray
 
@@ -206,6 +218,40 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="--engine must be local or ray"):
         ReleaseOptions(engine="dask")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("loses", "files", "status"),
+    [
+        (lambda number: False, {"a.png": KINDS["gray8.png"]}, 0),
+        (lambda number: number == 1, {"a.png": KINDS["gray8.png"]}, 0),
+        (lambda number: False, {"a.png": KINDS["gray8.png"], "broken.png": b"x"}, 3),
+        (lambda number: True, {"a.png": KINDS["gray8.png"]}, 3),
+    ],
+)
+def test_a_command_ends_as_it_does_here(cluster, tmp_path, loses, files, status):
+    """With 3 where a file is in quarantine, as one is that every node is lost with."""
+    fill(tmp_path / "in", files)
+    ray = cluster(loses)
+    said = command(tmp_path / "in", tmp_path / "out", "--engine", "ray", "--text", "keep")
+    assert said.exit_code == status, said.output
+    assert ray.actors
+    lost = loses(0)
+    found = tree(tmp_path / "out")
+    assert ("a.png" in found, "manifest.csv" in found) == (not lost, True)
+    here = command(tmp_path / "in", tmp_path / "here", "--text", "keep")
+    assert lost or (here.exit_code, tree(tmp_path / "here").keys()) == (status, found.keys())
+
+
+def test_a_command_stops_where_no_node_can_work(cluster, tmp_path, monkeypatch):
+    fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
+    cluster()
+    programs = count()
+    monkeypatch.setattr(carrier, "program", lambda: str(next(programs)))
+    said = command(tmp_path / "in", tmp_path / "out", "--engine", "ray", "--text", "keep")
+    assert said.exit_code == 4
+    assert "no worker process can be started" in said.output
+    assert "same versions" in said.output
 
 
 @pytest.mark.slow
