@@ -69,7 +69,7 @@ def receive(
         spool = Spool(places.root, options.spool, known, (places.out, places.private))
         to = options.forward.to
         deliveries = None if to is None else Deliveries(places.private, to)
-        model = model.to(release.device).accelerated()
+        model = prepared.model
         opened = stack.enter_context(prepared.opened())
         stack.enter_context(closing(pool))
         if archive is not None and deliveries is not None:

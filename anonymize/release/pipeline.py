@@ -34,6 +34,7 @@ from anonymize.release.preparation import Release, prepare
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records import facts
 from anonymize.release.records.facts import Facts
+from anonymize.release.records.journal import PRECISION
 from anonymize.release.records.tables import Tables
 from anonymize.release.sets import whose
 from anonymize.release.sets.pipeline import release_set
@@ -71,7 +72,7 @@ def apply(
     options = options or ReleaseOptions()
     with _pool(options) as pool:
         prepared = prepare(source, out, model, options, pool)
-        model = model.to(options.device).accelerated()
+        model = prepared.model
         # The pool ends first: whoever still writes for it fails before the journal sweeps.
         with prepared.opened() as release, closing(pool):
             if isinstance(model, SetAnonymizer):
@@ -151,10 +152,15 @@ def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
             Facts(tables, str(release.naming.file), signed).publish(journal, release.naming)
             return
         facts.write_lists(release.places, tables.made(journal)[1])
-        own, gone = len(release.files), tuple(sorted(tables.gone))
-        evidence, searched = _evidence(release, model), release.options.paths_searched
         finished = Finished(
-            str(shard), *release.whole, own, gone, tables.method, evidence, paths_searched=searched
+            str(shard),
+            *release.whole,
+            inputs=len(release.files),
+            gone=tuple(sorted(tables.gone)),
+            method=tables.method,
+            evidence=_evidence(release, model),
+            paths_searched=release.options.paths_searched,
+            precision=journal.header.get(PRECISION, ""),
         )
         finished.write(release.places.private)
 

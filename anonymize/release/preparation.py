@@ -12,7 +12,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.key_files import SECRET_BYTES
-from anonymize.release import early, listing, patients, storage
+from anonymize.release import early, listing, patients, precision, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.labels.collect import Labels, collect, find_sources, refuse_inside
@@ -23,7 +23,7 @@ from anonymize.release.metadata.table import collect as read_table
 from anonymize.release.metadata.written import NAME
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming, refuse_public
-from anonymize.release.records.journal import Journal, begun
+from anonymize.release.records.journal import PRECISION, Journal, begun
 from anonymize.release.records.listed import Listed
 from anonymize.release.sets import asked
 from anonymize.release.workers.worker_pool import WorkerPool
@@ -42,6 +42,7 @@ class Release:
     naming: Naming
     journal: Journal
     labels: Labels
+    model: Anonymizer  # on its device, in the precision that the journal says
     rows: Rows | None = None  # of --table
     whole: tuple[int, str] = (0, "")  # of a shard: number and digest of all files under IN
 
@@ -127,7 +128,9 @@ def prepare(
     naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)
     sources = find_sources(options.labels, places, hashed=hashed)
     labels = [source.name for source in sources]
-    journal = Journal(places, _header(model, options, places, naming, labels))
+    header = _header(model, options, places, naming, labels)
+    model, header[PRECISION] = precision.chosen(model, options.device, places.private)
+    journal = Journal(places, header)
     early.refuse_none(empty or bool(len(files)), by_list=by_list)
     if options.people is not None:
         options.people.check(files.paths())
@@ -138,10 +141,10 @@ def prepare(
         refuse_inside(paths)
     rows = read_table(options.table, paths, pool) if beside else None
     if options.shard is None:
-        return Release(options, files, places, naming, journal, found, rows)
+        return Release(options, files, places, naming, journal, found, model, rows)
     whole = len(files), listing_digest(files.paths())
     own = files.only(options.shard.takes)
-    return Release(options, own, places, naming, journal, found, rows, whole)
+    return Release(options, own, places, naming, journal, found, model, rows, whole)
 
 
 def _header(

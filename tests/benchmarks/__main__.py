@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from tests.benchmarks.origin import origin
 from tests.benchmarks.speed import page
 
 
@@ -35,7 +36,8 @@ def _machine() -> dict[str, object]:
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1))
 @click.option("--picture", type=click.Path(path_type=Path), help="Where it goes; [OUT/speed.png].")
 @click.option("--grow/--no-grow", default=True, help="Whether ×1, ×4 and ×16 are measured.")
-def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool) -> None:
+@click.option("--draw", is_flag=True, help="Measure nothing: draw what OUT holds anew.")
+def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool, draw: bool) -> None:
     """Measures, and writes speed.json, speed.md and pictures; each case as soon as it is done."""
     from tests.benchmarks.speed.registry import CASES, measured
 
@@ -45,11 +47,16 @@ def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool) ->
     out.mkdir(parents=True, exist_ok=True)
     path, machine = out / "speed.json", _machine()
     known = json.loads(path.read_text("utf-8")) if path.is_file() else {"cases": ()}
+    if draw:
+        if not known["cases"]:
+            raise click.UsageError("--draw: --out holds no speed.json; measure first, without it")
+        page.write(known, CASES, out, picture)
+        return
     if known.get("machine", machine) != machine:
         raise click.UsageError("--out holds figures of another machine; take another folder")
-    done = {case["name"]: case for case in known["cases"]}
+    done, made = {case["name"]: case for case in known["cases"]}, origin()
     for name in names:
-        found = done[name] = measured(name, rounds, grow)
+        found = done[name] = measured(name, rounds, grow) | {"made": made}
         faster = f", {found['ratio']:.2f} times as fast" if "ratio" in found else ""
         click.echo(f"{name}: {found['seconds']:.3g} s{faster}")
         result = {
@@ -58,9 +65,7 @@ def main(out: Path, only: str, rounds: int, picture: Path | None, grow: bool) ->
             "cases": [done[name] for name in CASES if name in done],
         }
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        (out / "speed.md").write_text(page.table(result), encoding="utf-8")
-        page.picture(result, picture or out / "speed.png")
-        page.growth_picture(result, out / "growth.png")
+        page.write(result, CASES, out, picture)
 
 
 if __name__ == "__main__":

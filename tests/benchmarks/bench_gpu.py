@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from anonymize.inference import Inference
 from anonymize.networks.build import build_generator
 from attacks.reporting.tables import markdown
+from tests.benchmarks.origin import origin
 from tests.benchmarks.speed import networks, page
 from tests.benchmarks.speed.case import alternating
 
@@ -37,12 +38,14 @@ def main(out: str, rounds: str = "5") -> None:
         "cuDNN": torch.backends.cudnn.version(),
     }
     found: dict = {"command": "python tests/benchmarks/bench_gpu.py docs/results/speed"}
+    made = {"made": origin()}
     found |= {"machine": machine, "roofline": roofline(), "cases": []}
     for case in (*networks.CASES, networks.NOT_RECORDED):
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         one = alternating(case, int(rounds))
-        found["cases"].append(one | {"mebibytes": [torch.cuda.max_memory_reserved() / 2**20]})
+        memory = {"mebibytes": [torch.cuda.max_memory_reserved() / 2**20]}
+        found["cases"].append(one | memory | made)
         print(one["name"], one["seconds"], one.get("ratio"), flush=True)
         (folder / "gpu.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         (folder / "gpu.md").write_text(text(found), encoding="utf-8")

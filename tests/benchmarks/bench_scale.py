@@ -3,7 +3,8 @@
 Releases FILES tiny radiographs (32 px, one worker) whole, and lets MADE_UP entries of a journal
 stand for a release that was made: the listing, the journal's reading and the tables are those of a
 release, each in a process of its own. OUT gets the figures (scale.json) and two tables: what was
-measured, and 10 million images by it, with the computing of an image of 1024 px of bench_apply.py.
+measured, and 10 million images by it, with the computing of an image of 1024 px of bench_apply.py
+and the memory of the million of bench_shards.py.
 """
 
 import json
@@ -19,6 +20,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = sorted((ROOT / "docs" / "results" / "reliability").glob("speed*.json"))
+MILLION = ROOT / "docs" / "results" / "scale" / "shards.json"  # of bench_shards.py
 MANY = 10_000_000
 DOLLARS = 0.05  # an hour of a core at a large provider, about; multiply by your own
 BYTES = 1 << 20  # of an image of 1024 px, about: 8 bits, PNG
@@ -38,12 +40,11 @@ from anonymize.release.records.listed import Listed
 from anonymize.release.method import Method
 from anonymize.release.places import Places
 from anonymize.release.records.tables import Tables
+from tests.benchmarks.memory import peak
 
 folder, number, stage = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 places = Places(folder / "in", None, folder / "out", folder / "out-private")
-def size():  # getrusage would begin with that of the process that started this one
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
-began, peak = time.process_time(), size()
+began, before = time.process_time(), peak()
 def listing():
     return Listed(Found(f"{i // 1000}/{i:07d}.png") for i in range(number))
 def journal():
@@ -59,7 +60,7 @@ stages = {"listing": lambda: listing().by(lambda path: path[::-1]), "journal": j
           "tables": written, "verify": looked}
 stages[stage]()
 used = time.process_time() - began
-print(json.dumps([used, size() - peak]))
+print(json.dumps([used, peak() - before]))
 """
 STAGES = {
     "listing": "the listing, in the order of the outputs' names",
@@ -113,7 +114,7 @@ def released(folder: Path, number: int) -> dict:
         "files": number,
         "seconds": round(seconds, 1),
         "computing": round(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, 1),
-        "memory_mib": after.ru_maxrss >> 10,
+        "memory_mib": after.ru_maxrss >> 10,  # this process, with which it begins, is small
         **_sizes(folder),
     }
 
@@ -127,7 +128,7 @@ def of_journal(folder: Path, number: int) -> dict:
     figures: dict = {"files": number}
     for stage in STAGES:
         command = [sys.executable, "-c", STAGE, str(folder), str(number), stage]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         seconds, kib = json.loads(done.stdout)
         figures[stage] = {"computing": round(seconds, 2), "memory_mib": kib >> 10}
     return figures | _sizes(folder)
@@ -176,9 +177,21 @@ def ten_million(found: dict) -> str:
         ("journal", f"{MANY * sizes['journal.jsonl'] / 1e9:,.1f} GB"),
         ("manifest", f"{MANY * sizes['manifest.csv'] / 1e9:,.1f} GB"),
         ("images in and out, of 1 MiB each", f"{2 * MANY * BYTES / 1e12:,.0f} TB"),
+        _memory(json.loads(MILLION.read_text(encoding="utf-8"))),
     ]
     lines = ["| 10 million images | by what was measured |", "| --- | --- |"]
     return "\n".join([*lines, *(f"| {what} | {much} |" for what, much in rows)]) + "\n"
+
+
+def _memory(shards: dict) -> tuple[str, str]:
+    """What was measured of fewer files, since it hardly grows with them."""
+    steps = {
+        "`apply` of a shard": max(one["memory_mib"] for one in shards["shards"]),
+        "`merge`": shards["merge"]["memory_mib"],
+        "`verify`": shards["verify"]["memory_mib"],
+    }
+    what = f"memory of {', '.join(steps)}, as measured with {shards['files']:,} files"
+    return what, f"{' / '.join(f'{mib:,}' for mib in steps.values())} MiB"
 
 
 def _slope(few: dict, many: dict, what: str = "computing") -> float:

@@ -77,6 +77,7 @@ def done(folder: Path, step: str, words: Words) -> dict:
     assert process.returncode == 0, said
     computing = round(found["computing"] + used.ru_utime + used.ru_stime, 1)
     told = {name: value for name, value in json.loads(said).items() if name in SAID}
+    # The largest of a process that ended; it begins with the size of this one, which is small.
     found = {"computing": computing, "memory_mib": used.ru_maxrss >> 10} | told
     kept.write_text(json.dumps(found), encoding="utf-8")
     return found

@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import resource
 import sys
 import time
 from collections import defaultdict
@@ -14,6 +13,8 @@ from typing import ClassVar
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
+
+import memory
 
 from anonymize.release.workers import worker_pool
 
@@ -53,7 +54,7 @@ def cpu_seconds(pid: int) -> float | None:
 
 def peak() -> int:
     """Most memory of this process in bytes; asked of a worker."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return memory.peak() << 10
 
 
 class MeasuredPool(worker_pool.WorkerPool):

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from dataclasses import asdict
 from functools import partialmethod
+from pathlib import Path
 
 import pytest
 from release_specimens import InProcess, Wave, fill, png, scene
@@ -33,6 +34,7 @@ from anonymize.release.storage import StorageError
 from anonymize.release.workers import worker_pool
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs /proc")
+ROOT = Path(__file__).resolve().parents[2]
 MIB = 40  # of growth that is allowed: what SQLite keeps, and the allocator's rest
 # The journal of N files is read, looked up, and its tables are written, by a process of its own.
 RUN = """
@@ -46,12 +48,11 @@ from anonymize.release.records.listed import Listed
 from anonymize.release.method import Method
 from anonymize.release.places import Places
 from anonymize.release.records.tables import Tables
+from tests.benchmarks.memory import peak
 
 folder, number = Path(sys.argv[1]), int(sys.argv[2])
 places = Places(folder / "in", None, folder / "out", folder / "out-private")
 header = json.loads((places.private / "journal.jsonl").open().readline())
-def peak():
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 before = peak()
 files = Listed(Found(f"{i // 1000}/{i:07d}.png") for i in range(number))
 files.by(lambda path: path[::-1])
@@ -71,10 +72,9 @@ import json, sys
 from pathlib import Path
 from anonymize.release import verify
 from anonymize.release.workers import worker_pool
+from tests.benchmarks.memory import peak
 
 worker_pool.WorkerPool.call = lambda self, *asked: None
-def peak():
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 before = peak()
 report = verify.verify(Path(sys.argv[1]))
 print(json.dumps([report.files, len(report.findings), peak() - before]))
@@ -117,7 +117,8 @@ def finished(folder, number):
 def measured(program, *arguments):
     """What a program prints: two counts, and by how many KiB it grew."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
 
 
 def verify_growth(folder, number):

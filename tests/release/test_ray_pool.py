@@ -3,17 +3,13 @@ have a stand-in for Ray; the slow ones have clusters of one and of two nodes, a 
 
 import json
 import os
-import pickle
-import sys
-from contextlib import nullcontext, suppress
-from functools import partial
-from itertools import count
+from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import misbehaviour
 import numpy as np
 import pytest
+from ray_stand_in import joined
 from release_specimens import KINDS, MIXED, Wave, command, fill, quarantine, refused, tree
 
 from anonymize import ray_cluster
@@ -21,7 +17,7 @@ from anonymize.errors import UsageError
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
-from anonymize.release.workers import carrier, plain, worker
+from anonymize.release.workers import carrier
 from anonymize.release.workers.private_line import LineError, Offer
 from anonymize.release.workers.ray_pool import NODES, RayPool
 from anonymize.release.workers.worker_pool import Limits, LocalWorker, WorkerPoolError
@@ -62,78 +58,13 @@ def test_nobody_on_the_way_reads_changes_or_repeats_a_message(line):
         Offer().line(b"short", asks=True)
 
 
-class RayError(Exception):
-    """As Ray's own."""
-
-
-class Actor:
-    """A carrier in this process, whose methods are called when their answers are waited for."""
-
-    def __init__(self, ray, carrier):
-        self.carrier, self.dead = carrier, False
-        self.begin = SimpleNamespace(remote=lambda public: partial(carrier.begin, public))
-        self.ask = SimpleNamespace(remote=lambda pieces: partial(ray.asked, self, pieces))
-
-
-class StandIn:
-    """Ray, as far as a pool uses it; the n-th question loses its node where ``loses(n)``."""
-
-    exceptions = SimpleNamespace(RayError=RayError)
-
-    def __init__(self, loses):
-        self.numbers, self.loses, self.actors, self.seen = count(), loses, [], []
-
-    def get(self, asked, timeout):
-        return asked()
-
-    def is_initialized(self):
-        return True
-
-    def kill(self, actor):
-        actor.dead = True
-        if actor.carrier._worker is not None:
-            actor.carrier._worker.end()
-
-    def remote(self, **options):
-        return lambda kind: SimpleNamespace(remote=lambda *given: self.actor(kind(*given)))
-
-    def actor(self, carrier):
-        self.actors.append(Actor(self, carrier))
-        return self.actors[-1]
-
-    def asked(self, actor, pieces):
-        self.seen.append(pieces)
-        if actor.dead or self.loses(next(self.numbers)):
-            self.kill(actor)
-            raise RayError
-        return actor.carrier.ask(pieces)
-
-
-class Here:
-    """A worker without a process."""
-
-    def __init__(self, limits):
-        self.limits = limits
-
-    def exchange(self, parts):
-        function, arguments = pickle.loads(parts[0], buffers=parts[1:])
-        return [bytearray(part) for part in plain.packed(worker.outcome(function, arguments))]
-
-    def end(self):
-        pass
-
-
 @pytest.fixture
 def crew(monkeypatch):
     """``crew(loses)`` → a pool of two workers, and the Ray that carries for it."""
     made = []
 
-    def start(loses=lambda number: False, kind=Here):
-        ray = StandIn(loses)
-        monkeypatch.setattr(carrier, "LocalWorker", kind)
-        monkeypatch.setitem(sys.modules, "ray", ray)
-        monkeypatch.setattr(ray_cluster, "connected", lambda *given: nullcontext(ray))
-        monkeypatch.setattr("anonymize.release.workers.worker_pool.START_PAUSES", ())
+    def start(*given, **more):
+        ray = joined(monkeypatch, *given, **more)
         made.append(RayPool(2, LIMITS, None))
         return made[-1], ray
 

@@ -13,7 +13,7 @@ from anonymize.errors import DataError, UsageError
 from anonymize.release.machines.shards import FILE, Finished, Shard
 from anonymize.release.records.entries import Entries
 from anonymize.release.records.entry import Entry
-from anonymize.release.records.journal import JOURNAL, read_journal
+from anonymize.release.records.journal import JOURNAL, PRECISION, read_journal
 from anonymize.release.records.json_lines import JsonLines
 
 PRIVATE = "-private"  # behind the name of a shard's folder
@@ -105,12 +105,25 @@ def check_alike(parts: Sequence[Part]) -> None:
                 f"shards {first.finished.shard} and {part.finished.shard} saw different files "
                 "under IN; give the same `anonymize apply --shard` again for each, with IN at rest"
             )
+    _check_precision(parts)
     if sum(part.finished.inputs for part in parts) != first.finished.files:
         raise DataError("the shards' files do not add up to those under IN; make them again")
 
 
 def _other(key: str, one: dict, other: dict) -> bool:
-    return key not in ("out", "shard") and one.get(key) != other.get(key)
+    return key not in ("out", "shard", PRECISION) and one.get(key) != other.get(key)
+
+
+def _check_precision(parts: Sequence[Part]) -> None:
+    """Raises DataError where two are known to be computed differently."""
+    known = [part.finished for part in parts if part.finished.precision]
+    for one in known:
+        if one.precision != known[0].precision:
+            raise DataError(
+                f"shards {known[0].shard} and {one.shard} are computed in different precision "
+                f"({known[0].precision}, {one.precision}); remove one of them with its private "
+                "folder, and make it again on a machine that computes as the other's"
+            )
 
 
 def entries_of(parts: Sequence[Part]) -> Iterator[Entry]:

@@ -67,6 +67,7 @@ class Finished:
     method: Method
     evidence: str = ""  # what is known of its protection
     paths_searched: bool = True
+    precision: str = ""  # of its method; "": not known, of an earlier version
 
     def write(self, private: Path) -> None:
         """On the disk, whole."""

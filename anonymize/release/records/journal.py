@@ -34,6 +34,7 @@ JOURNAL = "journal.jsonl"
 WAITING = "waiting"  # in the private folder: outputs that nobody accepted
 BEFORE = {JOURNAL, KEY, KEY + PUBLIC}  # what may be in a private folder before a release
 LONGEST_HEADER = 1 << 20
+PRECISION = "precision"  # journals of earlier versions do not say it, and go on with any
 HEADER_WORDS = {
     "in": "another IN",
     "out": "another OUT",
@@ -53,11 +54,16 @@ HEADER_WORDS = {
     "method": "another method",
     "options": "other options of the method",
     "model_sha256": "another model",
+    PRECISION: "another precision",
 }
 # What journals that do not say meant.
 ABSENT = {"strict": False, "review": False, "patients": "", "shard": "", "table": None}
 BAD_JOURNAL = (
     "the journal in the private folder is damaged or of another version; choose another OUT"
+)
+OTHER_PRECISION = (
+    "this OUT was begun in another precision (bfloat16 or float32) than its method has here; go on "
+    "on a machine as it was begun on (for bfloat16: AVX512-BF16 or AMX), or choose another OUT"
 )
 
 
@@ -98,6 +104,8 @@ class Journal(JsonLines):
         found, self.entries = read_journal(self)
         if found is not None:
             self._check_header(found)
+            if PRECISION not in found:
+                self.header.pop(PRECISION, None)
         elif places.private.exists() and _strangers(places.private):
             raise UsageError(
                 "the private folder is not empty and holds no journal; choose another --private"
@@ -105,11 +113,15 @@ class Journal(JsonLines):
         self._check_out()
 
     def _check_header(self, found: dict[str, Any]) -> None:
+        asked = {PRECISION: None, **self.header}
+        meant = ABSENT | {PRECISION: asked[PRECISION]}
         other = [
             words
             for key, words in HEADER_WORDS.items()
-            if found.get(key, ABSENT.get(key)) != self.header[key]
+            if found.get(key, meant.get(key)) != asked[key]
         ]
+        if other == [HEADER_WORDS[PRECISION]]:
+            raise UsageError(OTHER_PRECISION)
         if other:
             raise UsageError(
                 f"this OUT and private folder belong to a release with {', '.join(other)}; "

@@ -145,6 +145,7 @@ CASES = [
         2000,
         partial(our_auc, 2000),
         partial(plain_auc, 2000),
+        pairs=True,
     ),
     Case(
         "all figures of a score matrix, intervals too",
@@ -152,7 +153,15 @@ CASES = [
         500,
         partial(figures, 500),
         grows=True,
+        pairs=True,
     ),
-    Case("retrieval, all figures", "images", 6250, partial(retrieval, 6250), grows=True),
+    Case(
+        "retrieval, all figures",
+        "images",
+        6250,
+        partial(retrieval, 6250),
+        grows=True,
+        pairs=True,
+    ),
     Case("attacks evaluate, 200 drawn images", "evaluations", 1, evaluation),
 ]

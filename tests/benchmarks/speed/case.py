@@ -1,12 +1,13 @@
 """A piece of work that is timed: ours, and the plain way where the protocol describes one."""
 
-import resource
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+
+from tests.benchmarks.memory import largest
 
 Work = Callable[[], object]
 
@@ -23,6 +24,7 @@ class Case:
         plain: the same for a plain way to do it, where there is one: float32, contiguous, the
             whole batch at once, one process.
         grows: is timed at ×1, ×4 and ×16, too.
+        pairs: each of them meets each.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Case:
     ours: Callable[[int], Work]
     plain: Callable[[int], Work] | None = None
     grows: bool = False
+    pairs: bool = False
 
 
 def seconds(work: Work) -> float:
@@ -59,16 +62,13 @@ def alternating(case: Case, rounds: int) -> dict:
 
 
 def peak(case: Case, plain: bool) -> float:
-    """MiB that this process, which has done nothing else, takes at most for a call."""
-    (case.plain if plain and case.plain else case.ours)(1)()
-    return _peak()
+    """MiB that this process, which has done nothing else, and those below it take at most for a
+    call (:func:`memory.largest`)."""
+    return largest((case.plain if plain and case.plain else case.ours)(1))
 
 
 def growth(case: Case, times: int) -> dict:
-    """Seconds and peak memory (MiB) of one call so many times as large."""
-    work = case.ours(times)
-    return {"times": times, "seconds": seconds(work), "mebibytes": _peak()}
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Seconds and peak memory (MiB, as :func:`peak`) of one call so many times as large."""
+    work, taken = case.ours(times), []
+    most = largest(lambda: taken.append(seconds(work)))
+    return {"times": times, "seconds": taken[0], "mebibytes": most}

@@ -1,8 +1,15 @@
 """The figures for people: a table, and how much faster than the plain way."""
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from anonymize.errors import counted
 from attacks.reporting.tables import markdown
+from tests.benchmarks.speed.case import Case
+
+NOT_MEASURED = "Not measured: "
 
 COLUMNS = (
     "work",
@@ -14,27 +21,57 @@ COLUMNS = (
 )
 
 
-def table(measured: dict) -> str:
-    """Markdown of what ``python -m tests.benchmarks`` measured."""
+def write(measured: dict, cases: Mapping[str, Case], out: Path, bars: Path | None = None) -> None:
+    """speed.md, growth.png and speed.png (or ``bars``) in ``out``; ``cases``: as :func:`table`."""
+    (out / "speed.md").write_text(table(measured, cases), encoding="utf-8")
+    picture(measured, bars or out / "speed.png")
+    growth_picture(measured, out / "growth.png")
+
+
+def table(measured: dict, cases: Mapping[str, Case] = MappingProxyType({})) -> str:
+    """Markdown of what ``python -m tests.benchmarks`` measured; ``cases``: all that there are, of
+    which those that were not are listed."""
+    done = measured["cases"]
     machine = ", ".join(f"{key} {value}" for key, value in measured["machine"].items())
-    lines = [markdown(COLUMNS, map(_row, measured["cases"]))]
-    rounds = " or ".join(map(str, sorted({case["rounds"] for case in measured["cases"]})))
-    lines += [f"Medians of {rounds} alternating calls; {machine}."]
-    grown = [case for case in measured["cases"] if case.get("growth")]
-    if grown:
-        times = [step["times"] for step in grown[0]["growth"]]
-        taken = [
-            [
-                case["name"],
-                *(
-                    f"{step['seconds']:.2f} s, {step['mebibytes']:,.0f} MiB"
-                    for step in case["growth"]
-                ),
-            ]
+    rounds = " or ".join(map(str, sorted({case["rounds"] for case in done})))
+    lines = [markdown(COLUMNS, map(_row, done))]
+    lines += [f"Medians of {rounds} alternating calls; {machine}.", *_origins(done)]
+    if missing := [name for name in cases if name not in {case["name"] for case in done}]:
+        lines += ["", f"{NOT_MEASURED}{'; '.join(missing)}."]
+    if grown := [case for case in done if case.get("growth")]:
+        columns = ["at", *(f"×{step['times']}" for step in grown[0]["growth"]), "the last is of"]
+        rows = [
+            [case["name"], *map(_step, case["growth"]), _last(case, cases.get(case["name"]))]
             for case in grown
         ]
-        lines += ["", markdown(["at", *(f"×{t}" for t in times)], taken).rstrip()]
+        lines += ["", markdown(columns, rows).rstrip()]
     return "\n".join(lines) + "\n"
+
+
+def _origins(cases: list[dict]) -> list[str]:
+    """Which commit, day and packages how many rows are of."""
+    found = Counter(_origin(case["made"]) if "made" in case else "" for case in cases)
+    return [
+        f"{counted(rows, 'row')}: {words or 'commit, day and packages were not kept'}."
+        for words, rows in found.items()
+    ]
+
+
+def _origin(made: dict) -> str:
+    packages = "".join(f", {name} {version}" for name, version in made["versions"].items())
+    return f"commit {made['commit'] or 'unknown'}, {made['date']}{packages}"
+
+
+def _step(step: dict) -> str:
+    memory = f", {step['mebibytes']:,.0f} MiB" if "mebibytes" in step else ""
+    return f"{step['seconds']:.2f} s{memory}"
+
+
+def _last(found: dict, case: Case | None) -> str:
+    """How much the largest step does."""
+    amount = found["amount"] * found["growth"][-1]["times"]
+    pairs = case is not None and case.pairs
+    return f"{amount:,} × {amount:,}" if pairs else f"{amount:,} {found['unit']}"
 
 
 def _row(case: dict) -> tuple[str, ...]:
@@ -51,29 +88,37 @@ def _row(case: dict) -> tuple[str, ...]:
 
 
 def growth_picture(measured: dict, path: Path) -> None:
-    """Curves of seconds and memory against the amount of work, each as a multiple of the least."""
+    """Curves of seconds, and of memory where it was measured, against the amount of work, each as a
+    multiple of the least."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
-    panels = figure.subplots(1, 2, sharex=True)
-    for axes, what in zip(panels, ("seconds", "mebibytes"), strict=True):
-        for case in measured["cases"]:
-            if steps := case.get("growth"):
-                times, found = zip(
-                    *((s["times"], s[what] / steps[0][what]) for s in steps), strict=True
-                )
-                axes.plot(times, found, marker="o", label=case["name"])
+    grown = {case["name"]: case["growth"] for case in measured["cases"] if case.get("growth")}
+    titles = {"seconds": "time", "mebibytes": "memory"}
+    shown = {
+        what: {name: steps for name, steps in grown.items() if all(what in s for s in steps)}
+        for what in titles
+    }
+    shown = {what: curves for what, curves in shown.items() if curves}
+    figure = Figure(figsize=(3.4 + 3.3 * len(shown), 3.6), layout="constrained")
+    panels = figure.subplots(1, len(shown), sharex=True, squeeze=False)[0]
+    for axes, (what, curves) in zip(panels, shown.items(), strict=True):
+        for name, steps in curves.items():
+            times, found = zip(
+                *((s["times"], s[what] / steps[0][what]) for s in steps), strict=True
+            )
+            axes.plot(times, found, marker="o", color=f"C{list(grown).index(name)}", label=name)
         axes.plot(times, times, color="gray", linestyle=":", label="in proportion")
         axes.set_xscale("log", base=4)
         axes.set_xticks(times, [f"×{t}" for t in times])
-        axes.set_title(
-            {"seconds": "time", "mebibytes": "memory"}[what], fontsize="medium", loc="left"
-        )
-    panels[0].set_yscale("log", base=4)
-    panels[0].set_yticks(ticks := [4**n for n in range(5)], [f"×{t}" for t in ticks])
-    panels[1].set_ylim(0.5, 6)
-    panels[1].set_yticks(ticks := range(1, 6), [f"×{t}" for t in ticks])
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right", fontsize="small")
+        axes.set_title(titles[what], fontsize="medium", loc="left")
+        if what == "seconds":
+            axes.set_yscale("log", base=4)
+            axes.set_yticks(ticks := [4**n for n in range(5)], [f"×{t}" for t in ticks])
+        else:
+            axes.set_ylim(0.5, 6)
+            axes.set_yticks(ticks := range(1, 6), [f"×{t}" for t in ticks])
+    if shown:
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right", fontsize="small")
     figure.savefig(path, dpi=120)
 
 
