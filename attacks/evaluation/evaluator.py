@@ -26,6 +26,7 @@ from attacks.evaluation.copies import RealImages
 from attacks.evaluation.donors import donors_told, pool_rows
 from attacks.evaluation.image_change import image_change
 from attacks.evaluation.made_by import model_made_by
+from attacks.evaluation.marks import marks_told
 from attacks.evaluation.plan import Plan
 from attacks.evaluation.processes.notes import Notes
 from attacks.evaluation.processes.work import Work
@@ -164,6 +165,7 @@ class MethodEvaluator:
         measured = {
             "donors": self._donors(target.model, released, rows),
             "labels": self._labels(target.release),
+            "marks": marks_told(target.release, self.plan.part, self.options),
         }
         told = {name: one and summary([one]) for name, one in measured.items()}
         return found.model_copy(update={**self.real.shares(released, rows), **told})

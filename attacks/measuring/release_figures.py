@@ -88,6 +88,11 @@ class ImageChange(Record):
         "that a method says of its outputs with what a classifier reads in real images; null: it "
         "says none",
     )
+    marks: Estimate | None = Field(
+        None,
+        description="AUC, against matched impostors where there are any, of the lowest bits of two "
+        "released images: a watermark links so; null: of a release of sets, or not measured",
+    )
     displacement_px: Displacement | None = None
     min_jacobian: Figure = None
 

@@ -176,6 +176,7 @@ RULES: tuple[Rule, ...] = (
     utility_checks.release_beats_its_pool,
     methods_change_the_images,
     release_checks.no_real_image_is_released,
+    release_checks.no_mark_links_the_release,
     release_checks.every_output_is_seen,
     release_checks.no_donor_is_told,
     release_checks.released_images_tell_no_more,

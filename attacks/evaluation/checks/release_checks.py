@@ -1,5 +1,5 @@
-"""Checks of the release itself, without any attacker: real images in it, people whom
-it draws from, and painted findings."""
+"""Checks of the release itself, whichever attackers took part: real images in it, marks that no eye
+sees, people whom it draws from, and painted findings."""
 
 from attacks.evaluation.checks.judging import in_short, judged
 from attacks.results import REAL, Check, Results
@@ -8,6 +8,8 @@ COPIES = "no real image is in the release"
 SEEN = "every output was seen"
 PAINTED = "released images tell no more than real ones"
 DONORS = "nobody whom a method draws from can be told"
+MARKS = "no hidden mark links the release"
+HIDDEN = 0.05  # AUC by which the lowest bits may link more than the strongest attacker
 MORE = 0.1  # AUC by which a classifier may read released images better than real ones are read
 
 
@@ -47,6 +49,31 @@ def every_output_is_seen(results: Results) -> Check | None:
         good="attackers and classifiers saw every output.",
         bad="attackers and classifiers saw some of the outputs: {}. Who has all of them may link "
         "more, and learn more; measure again, an evaluation shows all of them now.",
+    )
+
+
+def no_mark_links_the_release(results: Results) -> Check | None:
+    """A watermark links whatever the images show; then the headline, of who found none, is too
+    low."""
+    found = [
+        (title, method.image.marks, *method.strongest)
+        for title, method in results.titled
+        if method.name != REAL and method.image.marks is not None and method.strongest is not None
+    ]
+    return judged(
+        MARKS,
+        found,
+        [
+            f"{title} ({in_short(marks)}; {name} {attack.headline.auc.mean:.3f})"
+            for title, marks, name, attack in found
+            if marks.mean > attack.headline.auc.mean + HIDDEN
+            if marks.ci95 and marks.ci95[0] > 0.5
+        ],
+        good="the lowest bits of released images link none by more than "
+        f"{HIDDEN} of AUC better than its strongest attacker.",
+        bad="the lowest bits of released images, which no eye sees, link better than the strongest "
+        "attacker: {}. Whoever has one released image of a patient finds the others, so that the "
+        "figure of that attacker is no privacy; add the attacker bit-planes.",
     )
 
 

@@ -18,11 +18,11 @@ from anonymize.data.table import PARTS
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.check import known_answers, releases
-from attacks.check.known_answers import CASES, DOUBTS, Answer, answers, table
+from attacks.check.known_answers import ASKED, CASES, DOUBTS, Answer, answers, table
 from attacks.check.said import Said
 from attacks.cli import main
 from attacks.evaluation import checks
-from attacks.evaluation.checks.release_checks import COPIES, PAINTED
+from attacks.evaluation.checks.release_checks import COPIES, MARKS, PAINTED
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.processes.work import Silent
 from attacks.knowledge.set_release import Released
@@ -130,6 +130,7 @@ def test_copies_are_counted(data):
 
 
 SAID = Said("pixels", 0.9, (0.85, 0.95), 0.91, 0.92, 0.93, 0.0, 0.0, 0.7, 0.7, 0.7, None, ())
+HALF = {"auc": 0.7, "interval": (0.45, 0.9), "untouched": 0.5, "failed": (COPIES,)}
 
 
 @pytest.mark.parametrize(
@@ -151,6 +152,10 @@ SAID = Said("pixels", 0.9, (0.85, 0.95), 0.91, 0.92, 0.93, 0.0, 0.0, 0.7, 0.7, 0
         ("half-untouched", {"untouched": 0.5, "failed": (COPIES,)}, "right"),
         ("lsb-watermark", {"auc": 1.0}, "right"),
         ("lsb-watermark", {"auc": 0.5, "interval": (0.4, 0.6)}, "WRONG"),
+        ("lsb-watermark", {"auc": 0.7, "failed": (MARKS,)}, "marked"),
+        ("noisy-copy", {"auc": 0.7, "interval": (0.45, 0.9), "failed": (COPIES,)}, "WRONG"),
+        ("half-untouched", HALF, "marked"),  # half of them are named by a hash
+        ("half-untouched", HALF | {"failed": (MARKS,)}, "WRONG"),
         ("label-painted", {"on_released": 1.0}, "WRONG"),
         ("label-painted", {"on_released": 1.0, "failed": (PAINTED,)}, "right"),
     ],
@@ -173,7 +178,8 @@ def test_every_statement_that_is_missed_needs_a_check_of_its_own():
 
 def test_doubts_are_names_of_checks():
     source = "".join(p.read_text(encoding="utf-8") for p in Path(checks.__path__[0]).glob("*.py"))
-    names = {name for doubts in DOUBTS.values() for name in doubts}
+    every = [doubts for of_case in DOUBTS.values() for doubts in of_case.values()]
+    names = {name for doubts in every for name in doubts}
     assert names
     assert [name for name in names if f'"{name}"' not in source] == []
 
@@ -191,6 +197,16 @@ def test_a_miniature_of_the_bench(options, tmp_path):
     assert {a.case: (a.verdict, a.missed) for a in found} == {c.name: ("right", ()) for c in cases}
     assert len(evaluation.results.methods) == 4
     assert load("identity").name == evaluation.results.methods[0].name
+
+
+def test_whoever_asks_for_no_attacker_of_marks_is_told_of_them(options, tmp_path):
+    """Beside a release whose bits tell nothing."""
+    cases = [BY_NAME[name] for name in ("lsb-watermark", "one-image-a-class")]
+    given = {"compute": Compute(), "display": Silent(), "cases": cases}
+    (marked, plain), _ = answers(options, tmp_path, attackers=("training-free",), **given)
+    assert (marked.verdict, marked.missed) == ("marked", ("the release links itself",))
+    assert MARKS in marked.said.failed
+    assert MARKS not in plain.said.failed
 
 
 def test_the_command_refuses_what_it_has_not():
@@ -219,8 +235,11 @@ def test_other_attackers_are_another_folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_whole_bench(tmp_path):
-    given = ("--known-answers", "--json", "--device", "cpu", "--out", tmp_path)
+@pytest.mark.parametrize("attackers", ASKED.values(), ids=ASKED)
+def test_the_whole_bench(attackers, tmp_path):
+    """By all that find something there, and as users run `attacks evaluate`."""
+    named = ("--attackers", ",".join(attackers))
+    given = ("--known-answers", "--json", "--device", "cpu", "--out", tmp_path, *named)
     result = ask(main, "check", *given)
     found = json.loads(result.stdout)
     assert found["made"]["date"]

@@ -66,7 +66,7 @@ def reading(one, lost, pool):
 def released_as(one, *, untouched=0.0, painted=0.0):
     """The method with a share of real images, and findings that only its images tell."""
     told = LabelAuc(mean=one.utility.retrained.auc.mean + painted)
-    image = {"untouched": untouched, "of_others": 0.0}
+    image = {"untouched": untouched, "of_others": 0.0, "marks": estimate(0.5, half=0.03)}
     return altered(one, image=image, utility={"retrained": {"on_released": told}})
 
 

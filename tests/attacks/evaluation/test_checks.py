@@ -62,6 +62,12 @@ def outputs(number, **made):
     return broken(sets=SetFigures(outputs=number, contributors=9, groups=2, **made))
 
 
+def marked(auc, strongest=0.771):
+    """A method whose lowest bits link so well, and its strongest attacker."""
+    privacy = {"verification": attack(strongest)}
+    return broken(image=ImageChange(marks=estimate(auc, half=0.05)), privacy=privacy)
+
+
 BROKEN = {
     "attackers_reach_the_floor": (
         attacked(verification=attack(0.50)),
@@ -158,6 +164,11 @@ BROKEN = {
         made_up(methods=(*made_up().methods[:2], released_as(made_up().methods[2], untouched=0.5))),
         r"prichexy-net μ=0.01 \(50.0% with the pixels of their original, 0.0% with those",
     ),
+    "no_mark_links_the_release": (
+        marked(0.99),
+        r"which no eye sees, .*: dp-pix b=8, ε=0.1 \(AUC 0.990, 95 % 0.940–1.040; "
+        r"verification 0.771\).* no privacy; add the attacker bit-planes",
+    ),
     "every_output_is_seen": (
         outputs(1719, images=916, withheld=113),
         r"saw some of the outputs: dp-pix b=8, ε=0.1 \(803 of 1,719\)",
@@ -231,6 +242,10 @@ STILL = ImageChange(ssim=0.9, displacement_px=Displacement(mean=0, max=0))
             broken(image=ImageChange(untouched=0.0, of_others=0.25)),
             False,
         ),
+        (release_checks.no_mark_links_the_release, made_up(), None),
+        (release_checks.no_mark_links_the_release, marked(0.81), True),
+        (release_checks.no_mark_links_the_release, marked(0.83), False),
+        (release_checks.no_mark_links_the_release, marked(0.54, strongest=0.4), True),  # by luck
         (release_checks.every_output_is_seen, made_up(), None),
         (release_checks.every_output_is_seen, outputs(803, images=916, withheld=113), True),
         (release_checks.every_output_is_seen, outputs(804, images=916, withheld=113), False),
