@@ -102,9 +102,30 @@ def _about_people(told) -> list[str]:
             f"warning    real pixels: up to {told['largest_share_of_an_image']:.3g} of an image of "
             "everybody is shown, in patches that may be recognized"
         )
-    if told["groups_of_one_label_set"]:
+    return lines + _about_findings(told)
+
+
+def _about_findings(told) -> list[str]:
+    """What whoever is found among these people is known to have."""
+    if not told["labels"]:
+        return []
+    if told["certificate"] == 1:
+        return [
+            "warning    certificate.json is of an older version, which counted labels of images: "
+            "more groups than it says may be of people who all have a finding"
+        ]
+    common, lines = told["in_common"], []
+    most = f"of {counted(told['groups'], 'group')}", f"of {counted(told['outputs'], 'output')}"
+    have = common["groups_where_all_have_a_finding"], common["outputs_where_all_have_a_finding"]
+    alike = common["groups_alike"], common["outputs_alike"]
+    if have != (0, 0):
         lines.append(
-            f"warning    in {told['groups_of_one_label_set']:.0%} of the groups all have the same "
-            "labels: whoever is found in one, their labels are known too"
+            f"warning    in {have[0]} {most[0]} and {have[1]} {most[1]} all people have one and "
+            f"the same finding, most often {common['most_often']}: whoever is found there has it"
+        )
+    if alike != have:
+        lines.append(
+            f"warning    in {alike[0]} {most[0]} and {alike[1]} {most[1]} all have some finding "
+            "or all have it not: of whoever is found there, that is known"
         )
     return lines

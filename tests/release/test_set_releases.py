@@ -59,7 +59,15 @@ def test_a_folder_with_a_table(tmp_path, spec):
     assert told["people_per_output_min"] == min(map(len, made.values()))
     assert told["guess_at_most"] == (pytest.approx(1 / 3) if least == 3 else None)
     assert told["largest_share_of_an_image"] == (None if least == 3 else 0.5)
-    assert told["groups_of_one_label_set"] == told["label_sets_per_group_min"] == 1
+    ill = sum(mean == 1 for mean in means.values())
+    assert told["in_common"] == {
+        "groups_where_all_have_a_finding": 1,
+        "outputs_where_all_have_a_finding": ill,
+        "most_often": "Pneumonia",
+        "groups_alike": 2,
+        "outputs_alike": len(made),
+        "different_answers_min": 1,
+    }
     assert (
         summary.anonymized
         == told["released"]
@@ -333,7 +341,8 @@ def test_the_command(case):
     assert done.exit_code == 0, done.output
     for words in ("12 went into outputs", "NOT SHOWN", "no differential privacy", "0.333"):
         assert words in done.stdout
-    assert "in 100% of the groups all have the same labels" in done.stdout
+    assert "in 1 of 2 groups and 2 of 3 outputs all people have one and the same" in done.stdout
+    assert "in 2 of 2 groups and 3 of 3 outputs all have some finding or all" in done.stdout
     key = case.base / "out-private/secret.key.pub"
     assert checked(case.base / "out", "--public-key", key).exit_code == 0
     page = case.base / "out/certificate.md"

@@ -26,6 +26,13 @@ def out(made, tmp_path):
     return tmp_path / "out"
 
 
+OF_IMAGES = {
+    "groups_of_one_label_set": 0.5,
+    "outputs_of_one_label_set": 2 / 3,
+    "label_sets_per_group_min": 1,
+}
+
+
 def changed(out, change):
     """The certificate changed, and the page that belongs to it written anew, if it can be."""
     told = json.loads((out / "certificate.json").read_bytes())
@@ -48,7 +55,24 @@ CHANGES = {
     "a text for a number": lambda t: t.update(outputs=str(t["outputs"])),
     "a key that is missing": lambda t: t.pop("groups"),
     "more people": lambda t: t.update(people_per_output_min=9),
-    "a share above 1": lambda t: t.update(groups_of_one_label_set=1.5),
+    "more groups that are alike": lambda t: t["in_common"].update(groups_alike=3),
+    "more outputs that are alike": lambda t: t["in_common"].update(outputs_alike=99),
+    "groups that are alike, of outputs that are not": lambda t: t["in_common"].update(
+        outputs_alike=0, outputs_where_all_have_a_finding=0, most_often=None
+    ),
+    "more who have it than are alike": lambda t: t["in_common"].update(
+        groups_alike=0, different_answers_min=2
+    ),
+    "a finding that nobody shares": lambda t: t["in_common"].update(
+        groups_where_all_have_a_finding=0, outputs_where_all_have_a_finding=0
+    ),
+    "nothing in common": lambda t: t.update(in_common=None),
+    "half a count": lambda t: t["in_common"].update(groups_alike=1.5),
+    "a note on findings": lambda t: t["in_common"].update(note="Zlatarov"),
+    "another version": lambda t: t.update(certificate=1),
+    "no version yet": lambda t: t.update(certificate=3),
+    "keys of an older version": lambda t: t.update(groups_of_one_label_set=0.5),
+    "all of an older version": lambda t: t.update(OF_IMAGES),
     "more inputs": lambda t: t.update(inputs=t["inputs"] + 1),
     "more inputs, refused": lambda t: t.update(inputs=14, quarantined=t["quarantined"] + 2),
     "other outputs": lambda t: t.update(outputs=t["outputs"] + 1),
@@ -62,6 +86,37 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_changed_certificate_is_found(out, change):
     changed(out, change)
+    assert not verify.verify(out).sound
+
+
+def older(out, **change):
+    """The certificate of ``out`` and its page as version 1 wrote them."""
+    told = json.loads((out / "certificate.json").read_bytes())
+    as_before = {}
+    for key, value in told.items():
+        as_before |= OF_IMAGES if key == "in_common" else {key: value}
+    as_before |= {"certificate": 1, **change}
+    (out / "certificate.json").write_text(json.dumps(as_before, indent=2) + "\n")
+    lines = (out / "certificate.md").read_text().splitlines(keepends=True)
+    [place] = [n for n, line in enumerate(lines) if "all people have one and the same" in line]
+    lines[place] = (
+        "All members have the same labels in 50.0% of the groups and 66.7% of the outputs: of "
+        "whoever is found in such a group, these labels are known. The smallest number of "
+        "different sets of labels in a group (its l-diversity) is 1.\n"
+    )
+    (out / "certificate.md").write_text("".join(lines))
+
+
+def test_releases_of_version_1_still_verify(out):
+    older(out)
+    assert verify.verify(out).sound
+
+
+@pytest.mark.parametrize(
+    "change", [{"label_sets_per_group_min": 2}, {"outputs_of_one_label_set": None}]
+)
+def test_figures_of_version_1_are_held_to_it(out, change):
+    older(out, **change)
     assert not verify.verify(out).sound
 
 

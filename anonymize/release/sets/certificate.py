@@ -2,6 +2,9 @@
 
 ``certificate.json`` has these keys and types and no others, in one form of writing, so that nobody
 can put anything else there unseen; ``certificate.md`` follows from it.
+
+Version 1 counted sets of labels of images, where people may be alike in a finding unseen; version 2
+says what they have in common. Releases of version 1 still verify.
 """
 
 import json
@@ -14,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from anonymize.errors import DataError
 from anonymize.release.labels.texts import class_name
 from anonymize.release.records.manifests import METHOD, ManifestError
+from anonymize.release.sets.in_common import InCommon
 from anonymize.release.uniform import LARGEST
 
 KEY = re.compile(r"[a-z][a-z_]{0,31}")
@@ -42,6 +46,7 @@ MEASURED = (
 DIGITS = 3  # of figures that were measured
 SOURCE = re.compile(r"[a-z][a-z0-9-]{0,31}")
 Figure = Annotated[list[float], Field(min_length=3, max_length=3)]
+OF_IMAGES = {"groups_of_one_label_set", "outputs_of_one_label_set", "label_sets_per_group_min"}
 
 
 class Measured(BaseModel):
@@ -89,7 +94,7 @@ class Certificate(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    certificate: Literal[1] = 1
+    certificate: Literal[1, 2] = 2
     method: str
     options: dict[str, bool | int | float | str] = Field(description="without secrets")
     size: int = Field(ge=16, le=LARGEST)
@@ -107,9 +112,10 @@ class Certificate(BaseModel):
     people_per_output_median: float | None = Field(ge=2, le=MOST)
     patients_per_group_min: int | None = Field(ge=2, le=MOST)
     labels: list[str] = Field(max_length=1000)
-    groups_of_one_label_set: float | None = Field(ge=0, le=1)
-    outputs_of_one_label_set: float | None = Field(ge=0, le=1)
-    label_sets_per_group_min: int | None = Field(ge=1, le=MOST)
+    groups_of_one_label_set: float | None = Field(None, ge=0, le=1, description="version 1")
+    outputs_of_one_label_set: float | None = Field(None, ge=0, le=1, description="version 1")
+    label_sets_per_group_min: int | None = Field(None, ge=1, le=MOST, description="version 1")
+    in_common: InCommon | None = Field(None, description="version 2")
     largest_share_of_an_image: float | None = Field(gt=0, le=1)
     guess_at_most: float | None = Field(gt=0, le=0.5)
     measured: Measured | None = None
@@ -130,14 +136,9 @@ class Certificate(BaseModel):
             *(self.people_per_output_min, self.people_per_output_median),
             self.patients_per_group_min,
         )
-        of_labels = (
-            *(self.groups_of_one_label_set, self.outputs_of_one_label_set),
-            self.label_sets_per_group_min,
-        )
         if any((one is None) == bool(self.outputs) for one in of_outputs):
             raise ValueError("figures of outputs without any, or the other way round")
-        if any((one is None) == bool(self.outputs and self.labels) for one in of_labels):
-            raise ValueError("figures of labels without any, or the other way round")
+        self._of_labels()
         least, median, fewest = of_outputs
         if self.outputs and not (
             self.people_per_output_asked <= (least or 0) <= (median or 0) <= self.patients
@@ -153,6 +154,16 @@ class Certificate(BaseModel):
             raise ValueError("people without outputs")
         return self
 
+    def _of_labels(self) -> None:
+        """Raises ValueError where figures of labels are of another version or release."""
+        told, old = bool(self.outputs and self.labels), self.certificate == 1
+        of_images = [getattr(self, key) is not None for key in OF_IMAGES]
+        if of_images != [told and old] * 3 or (self.in_common is not None) != (told and not old):
+            raise ValueError("figures of labels without any, or the other way round")
+        common = self.in_common
+        if common is not None and not common.of(self.groups, self.outputs, self.labels):
+            raise ValueError("people who have more in common than there are")
+
     def _countable(self) -> bool:
         """Whether shares are ones of what they are shares of, and bounds of few parts."""
         of_one_set = self.groups_of_one_label_set
@@ -167,7 +178,7 @@ class Certificate(BaseModel):
 
     def written(self) -> bytes:
         """The one form in which it is written."""
-        told = self.model_dump()
+        told = self.model_dump(exclude={"in_common"} if self.certificate == 1 else OF_IMAGES)
         # As releases were before there was such a thing.
         if self.measured is None:
             del told["measured"]

@@ -7,6 +7,7 @@ import numpy as np
 
 from anonymize.release.method import Method
 from anonymize.release.sets.certificate import Certificate, is_plain
+from anonymize.release.sets.in_common import in_common
 from anonymize.release.sets.measured import SECRETS
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.uniform import Uniform
@@ -22,7 +23,6 @@ def certificate_of(
 ) -> Certificate:
     """The certificate of ``published``; ``others``: of its figures those that are not counted here,
     inputs, not_grouped, quarantined, left_out and measured."""
-    known = np.where(np.isnan(mixed.targets), -1.0, mixed.targets)
     groups: dict[int, np.ndarray] = {}
     for output in published:
         before = groups.get(output.group, np.zeros(0, np.int64))
@@ -30,9 +30,12 @@ def certificate_of(
     people = [len(np.unique(mixed.patients[output.rows])) for output in published]
     members = [len(np.unique(mixed.patients[rows])) for rows in groups.values()]
     used = np.unique(np.concatenate([np.zeros(0, np.int64), *groups.values()]))
-    sets = [len(np.unique(known[rows], axis=0)) for rows in groups.values()]
-    alike = [len(np.unique(known[output.rows], axis=0)) == 1 for output in published]
-    told = bool(labels and published)
+    outputs = [output.rows for output in published]
+    shared = (
+        in_common([*groups.values()], outputs, mixed.patients, mixed.targets, labels)
+        if labels and outputs
+        else None
+    )
     plain = {k: v for k, v in method.options.items() if k not in SECRETS and is_plain((k, v))}
     return Certificate(
         method=method.name,
@@ -48,9 +51,7 @@ def certificate_of(
         people_per_output_median=float(np.median(people)) if people else None,
         patients_per_group_min=min(members, default=None),
         labels=list(labels),
-        groups_of_one_label_set=float(np.mean(np.equal(sets, 1))) if told else None,
-        outputs_of_one_label_set=float(np.mean(alike)) if told else None,
-        label_sets_per_group_min=min(sets) if told else None,
+        in_common=shared,
         largest_share_of_an_image=method.shown,
         guess_at_most=method.guess,
         **others,

@@ -114,13 +114,41 @@ def _labels(c: Certificate) -> list[str]:
     else:
         lines.append("Each is the mean of what is known of an output's people.")
     if c.outputs:
-        lines.append(
-            f"All members have the same labels in {c.groups_of_one_label_set or 0:.1%} of the "
-            f"groups and {c.outputs_of_one_label_set or 0:.1%} of the outputs: of whoever is found "
-            "in such a group, these labels are known. The smallest number of different sets of "
-            f"labels in a group (its l-diversity) is {c.label_sets_per_group_min}."
-        )
+        lines.append(_shared(c) if c.certificate > 1 else _one_label_set(c))
     return [*lines, ""]
+
+
+def _shared(c: Certificate) -> str:
+    common = c.in_common
+    assert common is not None  # there are labels and outputs
+    have, alike = (
+        f"In {groups:,} of {counted(c.groups, 'group')} and {outputs:,} of "
+        f"{counted(c.outputs, 'output')}"
+        for groups, outputs in (
+            (common.groups_where_all_have_a_finding, common.outputs_where_all_have_a_finding),
+            (common.groups_alike, common.outputs_alike),
+        )
+    )
+    often = "" if common.most_often is None else f", most often `{common.most_often}`"
+    fewest = common.different_answers_min
+    return (
+        f"{have} all people have one and the same finding{often}: whoever is found there has it. "
+        f"{alike} all have some finding or all have it not: of whoever is found there, that is "
+        "known. A person has a finding who has it in any image that went in; of whom it is not "
+        "known, he does not count. To whether somebody has a finding, the people of a group give "
+        f"{_text(fewest)} different {'answer' if fewest == 1 else 'answers'} or more (its "
+        "l-diversity); with 2, nine of ten may still have it."
+    )
+
+
+def _one_label_set(c: Certificate) -> str:
+    """As certificates of version 1 say it."""
+    return (
+        f"All members have the same labels in {c.groups_of_one_label_set or 0:.1%} of the "
+        f"groups and {c.outputs_of_one_label_set or 0:.1%} of the outputs: of whoever is found "
+        "in such a group, these labels are known. The smallest number of different sets of "
+        f"labels in a group (its l-diversity) is {c.label_sets_per_group_min}."
+    )
 
 
 def _text(value: object) -> str:

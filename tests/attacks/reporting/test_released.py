@@ -104,7 +104,6 @@ def test_a_certificate_is_shown(tmp_path):
     none = dict.fromkeys(
         (
             *("people_per_output_min", "people_per_output_median", "patients_per_group_min"),
-            *("groups_of_one_label_set", "outputs_of_one_label_set", "label_sets_per_group_min"),
             *("largest_share_of_an_image", "guess_at_most"),
         )
     )
