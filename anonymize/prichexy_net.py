@@ -54,6 +54,11 @@ class FlowGenerator(Generator):
         """
         return self.fields(self.unet(images), images)[0]
 
+    def displaced(self, images: Tensor, field: Tensor) -> Tensor:
+        if self.options.tone is None:
+            return super().displaced(images, field)
+        return _changed(images, field, self.fields(self.unet(images), images)[1])
+
     def fields(self, output: Tensor, images: Tensor) -> tuple[Tensor, Tensor | None]:
         """What an output (B, C, H, W) of the U-Net means for ``images``, from whose pixels follows
         what is drawn: the displacement, and the tone (B, 1, H, W) of :func:`tone.toned` where there

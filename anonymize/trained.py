@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from anonymize import flow
 from anonymize.anonymizer import GROUP, Anonymizer, method_class
 from anonymize.errors import ModelError, UsageError, printable
 from anonymize.fingerprint import sha256_file
@@ -36,6 +37,11 @@ class Generator(nn.Module):
     def displacement(self, images: Tensor) -> Tensor | None:
         """(B, 2, H, W) by which images (B, 1, H, W) are deformed; None: they are not."""
         return None
+
+    def displaced(self, images: Tensor, field: Tensor) -> Tensor:
+        """What it makes of ``images`` if it deforms them by ``field`` instead of by its own
+        :meth:`displacement`; differentiable in both."""
+        return flow.warp(images, field)
 
     def redraw(self, seed: int) -> None:
         """Takes other random numbers, where an image is anonymized with any; training does so

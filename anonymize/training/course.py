@@ -79,7 +79,7 @@ def in_words(steps: int | None, converged: bool | None, kept_steps: int | None =
     said = {None: counted, True: f"converged{after}", False: f"stopped{after}, still moving"}
     if steps is None or kept_steps is None or kept_steps == steps:
         return said[converged]
-    return f"{said[converged]}; the state after {kept_steps:,} is kept"
+    return f"{said[converged]}; kept is the state after {kept_steps:,} of {steps:,}, not the last"
 
 
 def _drift(values: Sequence[float]) -> float:

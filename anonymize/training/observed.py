@@ -96,7 +96,7 @@ class Observer:
         """Gradients (B, 2, H, W) of each pair's own L_aux and L_ver by its field."""
         with torch.enable_grad():
             field = field.detach().requires_grad_()
-            terms = self.terms(flow.warp(first, field), chosen)
+            terms = self.terms(self.generator.displaced(first, field), chosen)
             auxiliary, verification = (
                 torch.autograd.grad(terms[name], field, retain_graph=True)[0] * len(first)
                 for name in ("auxiliary", "verification")

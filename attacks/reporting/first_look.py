@@ -8,24 +8,17 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from anonymize.data.batches import HeldImages
-from anonymize.data.dataset import Dataset
-from anonymize.data.released import released_images
 from anonymize.display import Display
 from anonymize.errors import DataError
 from anonymize.options import EvaluationOptions, TrainOptions
-from anonymize.runs import CLASSIFIER
 from anonymize.training.compute import Compute
-from anonymize.training.parts import load_classifier
-from anonymize.training.stages import mean_auc, predict
 from attacks.evaluation.evaluate import evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.work import Silent, State
 from attacks.measuring.estimates import Estimate
+from attacks.reporting.findings_read import Read, price, reads, verdict
 from attacks.reporting.readings import NAMES, headline
-from attacks.reporting.tables import in_words
+from attacks.reporting.tables import in_words, signed
 from attacks.results import REAL, Method, Results
 
 ATTACKER = "histogram-metric"  # the strongest that a minute of two CPU cores allows
@@ -53,21 +46,21 @@ def first_look(
         (ATTACKER,),
         command="anonymize train",
     )
-    reads = _reads(run, plan, compute)
+    read = reads(run, plan, compute)
     try:
         shown = _Places(display)
         results = evaluate(plan, run / FOLDER, compute=compute, display=shown).results
     except DataError as error:
-        return {"said": [f"Whether it hides anybody is not known: {error}.", _findings(reads)]}
+        return {"said": [f"Whether it hides anybody is not known: {error}.", _findings(read)]}
     found = {
         "attacker": ATTACKER,
         "impostors": NAMES[headline(results)],
         "methods": [
-            _plain(title, method, auc)
-            for (title, method), auc in zip(results.titled, reads, strict=True)
+            _plain(title, method, own)
+            for (title, method), own in zip(results.titled, read, strict=True)
         ],
     }
-    return found | {"said": said(results, reads, _next(options))}
+    return found | {"said": said(results, read, _next(options))}
 
 
 def _short(evaluation: EvaluationOptions) -> EvaluationOptions:
@@ -93,56 +86,65 @@ def _next(options: TrainOptions) -> str:
     return shlex.join(["anonymize", "recommend", *data])
 
 
-def said(results: Results, reads: list[float], then: str = "anonymize recommend") -> list[str]:
-    """Whether anybody is hidden, what hides more, and what that costs; ``reads`` are mean AUCs of
-    the classifier of real images, a method each; ``then`` is the command to go on with."""
+def said(results: Results, read: list[Read], then: str = "anonymize recommend") -> list[str]:
+    """Whether anybody is hidden, what hides more, and what that costs; ``read`` is what the
+    classifier of real images reads, a method each; ``then`` is the command to go on with."""
     real, own, beside = results.methods
     hidden, first = _hides(own)
-    lines = [f"Does it hide anybody? {first} {_found(real, own, results)}", _findings(reads)]
+    lines = [f"Does it hide anybody? {first} {_found(real, own, results)}", _findings(read)]
     if hidden:
         return [*lines, "  Stronger attackers may find more; evaluate before you release."]
-    difference = _difference(beside)
-    if difference is None or difference.mean > -SLIGHT:
-        return [*lines, "  Nor does DP-Pix on these images."]
-    price = f"; the same classifier then reads {reads[2]:.3f}, one taught by such images more"
-    price = "" if math.isnan(reads[2]) else price
+    if not _hides_more(beside, own):
+        return [*lines, "Nor does DP-Pix, as far as these images show. What may:", f"  {then}"]
+    cost = price(read[2])
     return [
         *lines,
-        f"What hides more: DP-Pix, AUC {in_words(beside.privacy[ATTACKER].headline.auc)}{price}:",
+        f"What hides more: DP-Pix, AUC {in_words(_auc(beside))}{cost and f'; {cost}'}:",
         f"  anonymize apply IN OUT --model {BESIDE}",
         "  To teach a classifier and show nobody, images of several people may cost less:",
         f"  {then}",
     ]
 
 
-def _findings(reads: list[float]) -> str:
-    if math.isnan(reads[0]):
-        return "  No finding of the test part can be read: each is there in all images, or in none."
-    return (
-        f"  Findings that a classifier of real images reads: AUC {reads[1]:.3f} (real images "
-        f"{reads[0]:.3f})."
-    )
+def _findings(read: list[Read]) -> str:
+    return f"  {verdict(*read[:2])}"
 
 
 def _hides(own: Method) -> tuple[bool, str]:
-    auc, difference = own.privacy[ATTACKER].headline.auc, _difference(own)
+    auc = _auc(own)
     if auc.ci95 is not None and auc.ci95[1] < 0.5:
         return True, "Not shown: below chance, its scores are misled, not blind."
     if auc.ci95 is None or auc.ci95[0] <= 0.5:
         few = auc.ci95 is None or auc.ci95[1] > NEAR_CHANCE
         return True, "Too few patients to tell." if few else "From this attacker, yes."
-    below = difference is not None and difference.ci95 is not None and difference.ci95[1] < 0
-    if below and difference is not None and difference.mean <= -SLIGHT:
+    if _falls(own):
         return False, "Hardly: released images are harder to link than real ones, and linked still."
     return False, "No: its images are linked like real ones."
 
 
+def _falls(method: Method) -> bool:
+    """Whether its images are harder to link than real ones: for sure, and by enough to help."""
+    found = _difference(method)
+    sure = found is not None and found.ci95 is not None and found.ci95[1] < 0
+    return sure and found is not None and found.mean <= -SLIGHT
+
+
+def _hides_more(beside: Method, own: Method) -> bool:
+    return _falls(beside) and _auc(beside).mean < _auc(own).mean
+
+
 def _found(real: Method, own: Method, results: Results) -> str:
-    aucs = [in_words(m.privacy[ATTACKER].headline.auc) for m in (own, real)]
+    less = _difference(own)
     return (
-        f"{ATTACKER}, which learnt from released images of other patients, reaches AUC {aucs[0]}, "
-        f"on real images {aucs[1]} ({NAMES[headline(results)]}; 0.5 is chance)."
+        f"{ATTACKER}, which learnt from released images of other patients, reaches AUC "
+        f"{in_words(_auc(own))}, on real images {in_words(_auc(real))}"
+        f"{'' if less is None else f', a difference of {signed(less)}'} "
+        f"({NAMES[headline(results)]}; 0.5 is chance)."
     )
+
+
+def _auc(method: Method) -> Estimate:
+    return method.privacy[ATTACKER].headline.auc
 
 
 def _difference(method: Method) -> Estimate | None:
@@ -150,26 +152,15 @@ def _difference(method: Method) -> Estimate | None:
     return next((d.difference for d in found if d.role == "real"), None)
 
 
-def _plain(title: str, method: Method, reads: float) -> dict[str, Any]:
-    auc, difference = method.privacy[ATTACKER].headline.auc, _difference(method)
+def _plain(title: str, method: Method, read: Read) -> dict[str, Any]:
+    auc, difference, less = _auc(method), _difference(method), read.difference
     return {
         "method": title,
         "auc": auc.mean,
         "ci95": auc.ci95,
         "difference": difference and difference.mean,
         "difference_ci95": difference and difference.ci95,
-        "classification_auc": None if math.isnan(reads) else reads,
+        "classification_auc": None if math.isnan(read.auc) else read.auc,
+        "classification_difference": less and less.mean,
+        "classification_difference_ci95": less and less.ci95,
     }
-
-
-def _reads(run: Path, plan: Plan, compute: Compute) -> list[float]:
-    """Mean AUC of the labels that the run's classifier reads from each method's test images."""
-    data = Dataset.open(plan.options.data)
-    classifier = load_classifier(run / CLASSIFIER).to(compute.device)
-    rows, found = data.table.part("test"), []
-    shown = HeldImages(data.images.batch(rows))
-    for entrant in plan.entrants:
-        released = released_images(entrant.model(compute.device), shown, device=compute.device)
-        logits = predict(classifier, released, np.arange(len(rows)), compute.device)
-        found.append(mean_auc(data.targets[rows], logits))
-    return found

@@ -94,7 +94,7 @@ def test_in_words():
     assert in_words(39000, True) == "converged after 39,000 steps"
     assert in_words(176, False) == "stopped after 176 steps, still moving"
     assert in_words(176, False, 59) == (
-        "stopped after 176 steps, still moving; the state after 59 is kept"
+        "stopped after 176 steps, still moving; kept is the state after 59 of 176, not the last"
     )
     assert in_words(176, False, 176) == in_words(176, False)
     assert [in_words(176, None), in_words(None, True), in_words(None, None)] == [

@@ -142,6 +142,29 @@ def test_what_is_observed_weighs_l_ver_as_the_generator_does():
     assert ten["gradient_cosine"] == pytest.approx(one["gradient_cosine"], abs=1e-5)
 
 
+def test_gradients_are_of_the_image_as_it_is_released_with_its_tone():
+    """Beside what flows back through the generator's own forward pass."""
+    toned = FlowGenerator(FlowOptions(features=2, mu=0.01, controls=8, tone=0.25))
+    stage = game(generator=toned, course={"attacker_every": 0}, auxiliary_loss="sum")
+    toned.eval()
+    own, rows, fields = toned.fields, np.arange(8), []
+
+    def watched(output, images):
+        field, tone = own(output, images)
+        fields.append(field.detach().requires_grad_())
+        return fields[-1], tone
+
+    with torch.no_grad():
+        stage.validate()
+        found = stage.observe()
+    toned.fields = watched
+    terms = stage._terms(toned(stage.data.first.batch(stage.data.validation.first)), rows)
+    for name, term in terms.items():
+        (slope,) = torch.autograd.grad(term, fields[-1], retain_graph=True)
+        norms = slope.flatten(1).norm(dim=1) * len(rows)
+        assert found[f"{name}_gradient"] == pytest.approx(float(norms.square().mean().sqrt()))
+
+
 @pytest.mark.parametrize("why", ["it does not deform", "no pairs are watched"])
 def test_where_there_is_nothing_to_see_no_field_is_measured(why):
     painter = ImageGenerator(PrivacyNetOptions(features=2, levels=2))

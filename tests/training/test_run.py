@@ -82,6 +82,9 @@ def test_summary_is_measured_on_the_test_part(run):
     for found in summary["hides"]["methods"]:
         assert found["ci95"][0] <= found["auc"] <= found["ci95"][1]
         assert 0 <= found["classification_auc"] <= 1
+    auc, *others = (found["classification_auc"] for found in summary["hides"]["methods"])
+    less = [found["classification_difference"] for found in summary["hides"]["methods"]]
+    assert less == [None, *(pytest.approx(other - auc) for other in others)]
     assert 0 < summary["displacement_px"]["max"] <= 0.01 * np.sqrt(2) * 31 / 2
 
 
