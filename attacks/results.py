@@ -15,7 +15,6 @@ from anonymize.errors import DataError, UsageError
 from attacks.measuring.estimates import (
     Figures,
     Floor,
-    Generators,
     LabelAuc,
     Matched,
     Record,
@@ -23,6 +22,7 @@ from attacks.measuring.estimates import (
 from attacks.measuring.release_figures import Classification as Classification
 from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Utility
 from attacks.measuring.release_figures import Displacement as Displacement
+from attacks.measuring.several import SeveralGenerators
 from attacks.measuring.small_groups import Groups
 from attacks.measuring.world_records import World
 from attacks.titles import REAL, titles, told_apart
@@ -189,7 +189,9 @@ class Results(Record):
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
     floors: tuple[Floor, ...] = ()
-    generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
+    generators: tuple[SeveralGenerators, ...] = Field(
+        (), description="spread over seeds of training"
+    )
     matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
     groups: Groups | None = Field(None, description="whom facts set apart; null: not measured")
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from attacks.evaluation.checks.choice_checks import looking_for_patients
 from attacks.measuring.estimates import Estimate, Figures, OperatingPoint
+from attacks.reporting.generator_table import differences, to
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
 from attacks.reporting.tables import compared, in_words, not_worse, number, training_in_words
-from attacks.results import SETS, Attack, Method, name_of
+from attacks.results import SETS, Attack, Method, Results, name_of
 
 COIN = "coin"
 FLOORS = {
@@ -57,6 +58,13 @@ def less(method: Method, role: str) -> str:
     """The strongest attacker's AUC against matched impostors less that on another release."""
     found = (d for d in method.strongest_by_image[1].headline.differences if d.role == role)
     return next(map(compared, found), "–")
+
+
+def less_control(own: Results, attacker: str, reading: str) -> str:
+    """Of each kind of generators, with the interval over generators and patients; "" of an
+    evaluation that does not say."""
+    found = [(one, to(CONTROL, differences(one, attacker, reading))) for one in own.generators]
+    return "; ".join(f"{compared(d)}, {len(one.seeds)} generators" for one, d in found if d)
 
 
 def best_guess(

@@ -8,6 +8,7 @@ from cells import (
     RETRAINED,
     STRONGEST,
     best_guess,
+    less_control,
     most,
     reading,
     several,
@@ -150,7 +151,8 @@ def against_control(main: str = MINIATURE) -> str:
             below = sum(less < 0 for less in sure)
             counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
             levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
-            less = several(less for _, less, _ in found).replace("-", "−")
+            less = less_control(results(key), attacker, which)
+            less = less or several(less for _, less, _ in found).replace("-", "−")
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
     counted = ["generators", "below it", "below it for sure", "above it for sure"]

@@ -1,4 +1,4 @@
-"""What evaluated methods have to say about each other: differences, several generators, and lots.
+"""What evaluated methods have to say about each other: their differences.
 
 All figures of an evaluation are measured on the same draws of patients, so differences of two
 methods are known far better than the methods themselves.
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from anonymize.errors import UsageError
 from anonymize.statistics import Measured
 from attacks.measuring.comparisons import holm, p_below, p_different, paired_runs
-from attacks.measuring.estimates import Difference, Generators
+from attacks.measuring.estimates import Difference
 from attacks.measuring.matching import PREFIX as MATCHED
-from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
+from attacks.measuring.statistics import mean_over_runs, summary
 from attacks.results import REAL, Method
 
 WARP = "random-warp"
@@ -22,11 +22,13 @@ KIND = ("kernel", "sigma", "controls", "squarings", "tone")  # of a warp, learnt
 
 @dataclass(frozen=True)
 class Compared:
-    """An evaluated method: its title, figures, and by attacker the figures of each run."""
+    """An evaluated method: its title, figures, by attacker the figures of each run, and what each
+    retrained classifier read."""
 
     title: str
     method: Method
     runs: Mapping[str, Sequence[Mapping[str, Measured]]]
+    read: Sequence[Measured] = ()
 
     def aucs(self, attacker: str, reading: str) -> list[Measured]:
         """Of every run of an attacker against all impostors (""), or matched ones; empty where it
@@ -117,38 +119,3 @@ def _moved(one: Compared) -> float:
     """Pixels; 0 where it does not deform."""
     moved = one.method.image.displacement_px
     return 0.0 if moved is None else moved.rms or 0.0
-
-
-def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:
-    """Methods that are alike but for their seed, taken together: a run is one generator, or one lot
-    of a method that draws, the mean of all attacks on it. Twice the same seed is one."""
-    kin: dict[tuple, dict[int, Compared]] = {}
-    for one in methods:
-        trained, drawn = one.method.seed, one.method.options.get("seed")
-        if (seed := drawn if trained is None else trained) is not None:
-            options = {k: v for k, v in one.method.options.items() if k != "seed"}
-            kin.setdefault((one.method.name, repr(options)), {}).setdefault(seed, one)
-    found = []
-    for several in kin.values():
-        first, *others = several.values()
-        if not others:
-            continue
-        auc, matched = (
-            {
-                key: summary([mean_of_runs(runs) for runs in of_each])
-                for key in first.method.privacy
-                if all(of_each := [one.aucs(key, reading) for one in several.values()])
-            }
-            for reading in ("", MATCHED)
-        )
-        options = {k: v for k, v in first.method.options.items() if k != "seed"}
-        found.append(
-            Generators(
-                name=first.method.name,
-                options=options,
-                seeds=tuple(several),
-                auc=auc,
-                matched=matched,
-            )
-        )
-    return tuple(found)

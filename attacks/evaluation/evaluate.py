@@ -19,7 +19,7 @@ from attacks.evaluation.checks.check_record import tested
 from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.checks.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.contents import contents_of
-from attacks.evaluation.differences import Compared, control_for, over_generators, with_differences
+from attacks.evaluation.differences import Compared, control_for, with_differences
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of
@@ -30,6 +30,7 @@ from attacks.evaluation.processes.recorded import Recorded
 from attacks.evaluation.processes.session import Session
 from attacks.evaluation.processes.work import Display, Silent, Work
 from attacks.evaluation.provenance import provenance
+from attacks.evaluation.several_generators import over_generators
 from attacks.measuring.covariates import matched_by
 from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
@@ -161,7 +162,7 @@ def _evaluation(
         floors=floors,
     )
     compared = [
-        Compared(title, m.method, m.runs)
+        Compared(title, m.method, m.runs, m.read)
         for title, m in zip(results.titles(), measured, strict=True)
     ]
     together = {"methods": with_differences(compared), "generators": over_generators(compared)}

@@ -51,13 +51,14 @@ RELEASED = "released"  # the work of making a release; and where one lies that p
 @dataclass(frozen=True)
 class MeasuredMethod:
     """One method's figures, by attacker those of each run, examples and their displacement in
-    pixels, and pairs of its strongest attacker."""
+    pixels, pairs of its strongest attacker, and what each retrained classifier read."""
 
     method: Method
     runs: Mapping[str, Sequence[Mapping[str, Measured]]]
     images: Tensor
     displacement: Tensor | None
     pairs: PairPictures | None
+    read: Sequence[Measured] = ()
 
 
 def refuse_alone(release: Release, parts: Iterable[str], scenario: Scenario, title: str) -> None:
@@ -191,7 +192,9 @@ class MethodEvaluator:
     def measure(self, target: Target, varied: Mapping[str, Any]) -> MeasuredMethod:
         """Everything about one method; ``varied`` are options that its model does not know."""
         model, released, notes = target.model, target.release.released, target.notes
-        utility = self.utility.measure(target) if self.plan.measures_utility else Utility()
+        utility, read = Utility(), list[Measured]()
+        if self.plan.measures_utility:
+            utility, read = self.utility.measure(target)
         privacy, runs = self.attacks.against(target)
         method = Method(
             name=model.name,
@@ -203,7 +206,7 @@ class MethodEvaluator:
             sets=set_figures(released, self.rows, self.plan.part),
         )
         pairs = self._pairs(method, model, released, notes)
-        return MeasuredMethod(method, runs, *self._examples(model, released), pairs)
+        return MeasuredMethod(method, runs, *self._examples(model, released), pairs, read)
 
     def on_real_images(self) -> Attack:
         """What the attacker of the plan's floor reaches."""

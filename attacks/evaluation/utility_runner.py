@@ -56,20 +56,23 @@ class UtilityRunner:
     work: Work
     _real: dict[str, Runs] = field(default_factory=dict)
 
-    def measure(self, target: Target) -> Utility:
-        """Everything about one release; differences where the real images were measured before.
-        Raises DataError: a method that draws from images that the data set does not list."""
+    def measure(self, target: Target) -> tuple[Utility, list[Measured]]:
+        """Everything about one release; differences where the real images were measured before; and
+        the mean AUC of each retrained classifier. Raises DataError: a method that draws from images
+        that the data set does not list."""
         rows, every = pool_rows(target.model, self.data.table), range(self.plan.utility_repeats)
         found = {"frozen": self.frozen(target), "retrained": self._retrained(target, every)}
         if target.model.name == REAL:
             self._real = found
         made = {kind: self._classification(kind, runs) for kind, runs in found.items()}
+        read = [run[ALL].mean for run in found["retrained"]]
+        read = [] if any(np.isnan(one.value) for one in read) else read
         if rows is not None:
             runs = self._control(rows, target.title, every)
             empty = Classification(auc=LabelAuc(mean=None))
             made["pool_only"] = self._classification("retrained", runs) if runs else empty
-            return Utility(**made, over_pool=_less(found["retrained"], runs))
-        return Utility(**made)
+            return Utility(**made, over_pool=_less(found["retrained"], runs)), read
+        return Utility(**made), read
 
     def frozen(self, target: Target) -> Runs:
         """What the classifiers of real images read in a release."""

@@ -11,6 +11,7 @@ from attacks.reporting import readings
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
+from attacks.reporting.generator_table import NOTE, generator_table
 from attacks.reporting.kept import harmless_evaluation, write_kept
 from attacks.reporting.pictures.examples import crops, differences, examples
 from attacks.reporting.pictures.pair_sheet import pair_sheet
@@ -127,10 +128,13 @@ def _formats(name: str) -> list[str]:
 def pages(results: Results) -> dict[str, str]:
     """The tables for readers, by the names of their files."""
     notes = [readings.explained(results), *readings.floors(results)]
+    several = generator_table(results)
+    together = f"\n{text(several, [NOTE])}" if several[1] else ""
     found = {
         "table.md": text(
             table(results), [*notes, *readings.of_others(results), *not_repeated(results)]
-        ),
+        )
+        + together,
         "attackers.md": text(attacker_table(results), notes + trainings(results)),
     }
     found |= {"floors.md": text(floor_table(results))} if results.floors else {}

@@ -12,6 +12,7 @@ from anonymize.plugins import PluginError, plugin
 from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.policies.demands import Line, Verdict
 from attacks.reporting import page_plots, readings, report_tables
+from attacks.reporting.generator_table import NOTE, generator_table
 from attacks.reporting.harmless import TEXT, harmless, harmless_record
 from attacks.reporting.page import page
 from attacks.reporting.pictures.gallery import LAYERS, gallery
@@ -133,9 +134,11 @@ def _figures(results: Results, beside: Beside) -> dict[str, Any]:
     }
 
 
-def _tables(results: Results) -> dict[str, Table | dict[str, Table]]:
+def _tables(results: Results) -> dict[str, Table | dict[str, Table] | str]:
     return {
         "overview": table(results),
+        "several": generator_table(results),
+        "several_note": NOTE,
         "attack_table": report_tables.attack_table(results),
         "floor_table": floor_table(results),
         "breakdowns": {

@@ -2,6 +2,7 @@
 
 import copy
 
+import cells
 import headline
 import pytest
 import reproduced
@@ -11,6 +12,7 @@ import anonymize
 from anonymize.configuration import load_options
 from attacks.evaluation.pinned import pinned, pinned_training
 from attacks.evaluation.protocol import protocol_options, read_protocol
+from attacks.measuring.estimates import Difference, Estimate
 from attacks.results import Method, Results, Source
 
 PROTOCOL = "docs/results/protocol.yaml"
@@ -206,3 +208,19 @@ def test_the_headline_is_of_generators_beside_their_control_and_floors():
     assert moved[1] == pytest.approx(moved[0], rel=0.1)
     assert [name for name in names if name.startswith("*floor: ")] == names[4:]
     assert {len(row) for row in rows} == {len(first)}
+
+
+def test_generators_are_shown_with_their_intervals_where_an_evaluation_has_them():
+    own = reproduced.results(headline.MINIATURE)
+    game = next(g for g in own.generators if g.options.items() >= headline.KIND.items())
+    assert headline._surpassed(game) == []  # measured before
+    shown = Estimate(mean=-0.01, sd=0.002, runs=(-0.012, -0.008), ci95=(-0.03, 0.01))
+    less = Difference(to="x", role="control", difference=shown, p=0.3, p_holm=0.6)
+    known = {"ensemble": (less,)}
+    game = game.model_copy(update={"matched_differences": known, "retrained_differences": (less,)})
+    (said,) = headline._surpassed(game)
+    words = "−0.010 (−0.030 to +0.010), p 0.6"
+    assert f"ensemble, matched impostors, {words}; classifier retrained, {words}." in said
+    of_one = own.model_copy(update={"generators": (game,)})
+    assert cells.less_control(of_one, "ensemble", "matched").startswith(words)
+    assert cells.less_control(of_one, "ensemble", "all") == ""

@@ -1,10 +1,10 @@
-"""Differences of evaluated methods, p values among all of them, and several generators as one."""
+"""Differences of evaluated methods and p values among all of them."""
 
 import numpy as np
 import pytest
 
 from anonymize.statistics import Measured
-from attacks.evaluation.differences import Compared, control_of, over_generators, with_differences
+from attacks.evaluation.differences import Compared, control_of, with_differences
 from attacks.measuring.comparisons import holm
 from attacks.measuring.statistics import estimate_identification
 from attacks.results import Attack, Displacement, ImageChange, Matched, Method
@@ -80,30 +80,3 @@ def test_the_control_moves_pixels_as_far():
     assert control_of(METHODS[2], METHODS) is None
     assert control_of(METHODS[0], METHODS) is None
     assert control_of(METHODS[1], METHODS[:2]) is None
-
-
-def test_methods_alike_but_for_their_seed_are_one():
-    def trained(seed, *aucs, mu=1):
-        own = {"mu": mu, "seed": seed}
-        return compared(f"s{seed}", runs(*aucs, seed=seed), name="net", seed=seed, options=own)
-
-    several = [trained(0, 0.7, 0.72), trained(1, 0.8, 0.82), trained(1, 0.1, 0.1)]
-    (found,) = over_generators([*METHODS, *several, trained(0, 0.5, 0.5, mu=2)])
-    assert found.seeds == (0, 1)
-    assert found.options == {"mu": 1}
-    assert found.auc["verification"].runs == pytest.approx((0.71, 0.81))
-    assert found.matched["verification"].mean == pytest.approx(0.71)
-    alone = estimate_identification(several[0].runs["verification"])["auc"].ci95
-    both = found.auc["verification"].ci95
-    assert both[1] - both[0] > 1.5 * (alone[1] - alone[0])  # two generators say little
-
-
-def test_lots_of_a_method_that_draws_are_one():
-    def drawn(seed, *aucs):
-        own = {"k": 5, "seed": seed}
-        return compared(f"lot {seed}", runs(*aucs, seed=seed), name="mean", options=own)
-
-    (found,) = over_generators([*METHODS, drawn(0, 0.7), drawn(1, 0.8)])
-    assert found.seeds == (0, 1)
-    assert found.options == {"k": 5}
-    assert found.matched["verification"].runs == pytest.approx((0.65, 0.75))

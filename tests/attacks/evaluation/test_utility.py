@@ -70,7 +70,7 @@ class Bench:
         released = released_by(model, self.data, device=CPU, bits=8)
         notes = Notes(self.folder, "release", released.pixels)
         release = SimpleNamespace(released=released)
-        return self.runner.measure(Target(model, release, notes, model.name))
+        return self.runner.measure(Target(model, release, notes, model.name))[0]
 
 
 @pytest.fixture(scope="module")

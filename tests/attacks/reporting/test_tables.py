@@ -13,14 +13,15 @@ from attacks.measuring.estimates import (
     Difference,
     Estimate,
     Floor,
-    Generators,
     GroupRate,
     NotWorse,
 )
+from attacks.measuring.several import SeveralGenerators
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.folder import pages
+from attacks.reporting.generator_table import generator_table
 from attacks.reporting.readings import ALL, MATCHED, NONE_ALIKE, explained
 from attacks.reporting.report import write_report
 from attacks.reporting.tables import (
@@ -203,13 +204,48 @@ def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
 
 
 def test_several_seeds_of_a_method_have_a_column():
-    both = Generators(
+    both = SeveralGenerators(
         name="k-same", options={"k": 5}, seeds=(0, 1), auc={"verification": estimate(0.7)}
     )
     header, rows = attacker_table(altered(matched(made_up()), generators=(both,)))
     assert header[-1] == "k-same k=5, 2 seeds"
     assert {len(row) for row in rows} == {len(header)}
     assert [row[-1] for row in rows[:3]] == ["–", "–", "0.700 (0.67–0.73)"]
+
+
+def less(mean, role):
+    return Difference(to="x", role=role, difference=estimate(mean), p=0.001, p_holm=0.002)
+
+
+def test_generators_are_summed_up_beside_what_they_have_to_surpass():
+    several = SeveralGenerators(
+        name="dp-pix",
+        options={"b": 8, "epsilon": 0.1},
+        seeds=(0, 1),
+        auc={"verification": estimate(0.7)},
+        differences={"verification": (less(-0.2, "real"), less(-0.1, "control"))},
+        retrained=estimate(0.8),
+        retrained_differences=(less(-0.05, "real"),),
+    )
+    results = altered(matched(made_up()), generators=(several,))
+    header, (against_matched, against_all) = generator_table(results)
+    assert header[0] == "several generators or lots"
+    assert against_matched[:3] == ["dp-pix b=8, ε=0.1, 2 seeds", "verification", "matched"]
+    assert against_matched[3:6] == ["–"] * 3
+    assert against_matched[6] == "0.800 (0.770–0.830)"
+    assert against_all[3:5] == [
+        "0.700 (0.670–0.730)",
+        "−0.200 (−0.230 to −0.170), p 0.002",
+    ]
+    assert against_all[5].startswith("−0.100")
+    assert against_matched[7].startswith("−0.050")
+    assert against_matched[8] == "–"
+    assert "2 seeds | verification" in pages(results)["table.md"]
+
+
+def test_a_table_without_several_seeds_has_no_generators():
+    assert generator_table(made_up())[1] == []
+    assert "several generators" not in pages(made_up())["table.md"]
 
 
 def test_no_impostor_alike_is_said_and_never_nan():

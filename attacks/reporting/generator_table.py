@@ -1,0 +1,67 @@
+"""Several generators or lots of one method, as one, beside what they have to surpass."""
+
+from collections.abc import Iterable
+
+from attacks.measuring.estimates import Difference
+from attacks.measuring.several import SeveralGenerators
+from attacks.reporting import readings
+from attacks.reporting.readings import ALL, MATCHED
+from attacks.reporting.tables import Table, compared, in_words
+from attacks.results import Results
+from attacks.titles import titles
+
+ROLES = ("real", "control")
+NOTE = (
+    "Of several generators or lots, ± is over them, and intervals hold others of them, other "
+    "trainings and other patients; differences are on the same draws of patients."
+)
+
+
+def generator_table(results: Results) -> Table:
+    """One method of several seeds, attacker and kind of impostors a row: the attackers that are the
+    strongest of one of its seeds. No rows where nothing has several, or all are of results of
+    before, which hold no more than attackers.md shows."""
+    header = ["several generators or lots", "attacker", "impostors", "AUC ↓"]
+    header += ["less real images", "less the control"]
+    header += ["retrained ↑", "retrained − real images", "retrained − the control"]
+    named = titles([(one.name, one.options) for one in results.generators])
+    rows = []
+    for title, one in zip(named, results.generators, strict=True):
+        if not (one.differences or one.matched_differences or one.retrained):
+            continue
+        taught = [in_words(one.retrained), *_cells(one.retrained_differences)]
+        first = f"{title}, {len(one.seeds)} seeds"
+        for key in strongest_of(one, results):
+            for reading in readings.measured(results):
+                auc = (one.matched if reading == MATCHED else one.auc).get(key)
+                less = _cells(differences(one, key, reading))
+                rows.append([first, key, readings.SHORT[reading], in_words(auc), *less, *taught])
+                first, taught = "", [""] * len(taught)
+    return header, rows
+
+
+def strongest_of(one: SeveralGenerators, results: Results) -> list[str]:
+    """The strongest attackers of its generators."""
+    kin = (
+        method
+        for method in results.methods
+        if method.name == one.name
+        and {k: v for k, v in method.options.items() if k != "seed"} == one.options
+    )
+    return list(dict.fromkeys(method.strongest[0] for method in kin if method.strongest))
+
+
+def differences(one: SeveralGenerators, key: str, reading: str) -> tuple[Difference, ...]:
+    """Those of an attacker in a reading; none of results of before."""
+    found = {MATCHED: one.matched_differences, ALL: one.differences}
+    return found[reading].get(key, ())
+
+
+def to(role: str, found: Iterable[Difference]) -> Difference | None:
+    """The one to the real images, or to the control."""
+    return next((d for d in found if d.role == role), None)
+
+
+def _cells(found: Iterable[Difference]) -> list[str]:
+    known = list(found)
+    return ["–" if (d := to(role, known)) is None else compared(d) for role in ROLES]
