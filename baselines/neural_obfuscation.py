@@ -13,6 +13,7 @@ from kornia.losses import ssim_loss
 from torch import Tensor, nn
 
 from anonymize.data.batches import Images
+from anonymize.inference import one_thread
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
 from baselines.options import NeuralObfuscationOptions
@@ -51,11 +52,11 @@ class NeuralObfuscation(SetMethod):
 
     def _obfuscated(self, images: Tensor) -> Tensor:
         seed = int(self.noise.words(images[0, 0], 1)[0] >> 1)
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        with one_thread(), torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.manual_seed(seed)
             decoder, embeddings = fitted(images, self.settings)
             others = torch.randn(len(images), len(images))
-        return decoded(decoder, embeddings + self.settings.rho * others @ embeddings)
+            return decoded(decoder, embeddings + self.settings.rho * others @ embeddings)
 
 
 class Decoder(nn.Module):

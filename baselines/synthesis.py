@@ -18,6 +18,7 @@ from monai.networks.nets import VQVAE
 from torch import Tensor, nn
 
 from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.inference import one_thread
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean, fit
 
@@ -42,14 +43,15 @@ AUTOENCODER, WRITER = _Training(100, 6), _Training(60, 4)
 
 
 def made_up(images: Images, kinds: Sequence[Sequence[np.ndarray]], each: int, seed: int) -> Tensor:
-    """Samples, float32 (K · each, 1, H, W) in [0, 1], ``each`` of every kind in turn.
+    """Samples, float32 (K · each, 1, H, W) in [0, 1], ``each`` of every kind in turn. On one
+    thread, so that the last bits do not depend on how many there are.
 
     Args:
         images: that the model learns from, (N, 1, H, W) in [0, 1].
         kinds: for each of K kinds its patients, two or more, each as the rows of the images.
         seed: of networks, training and samples; torch's own state stays as it was.
     """
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+    with one_thread(), torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(seed)
         rows, kind, held = _learnt(kinds)
         shown = HeldImages(_padded(torch.cat([images.batch(r) for r in in_batches(rows, AT_ONCE)])))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from method_table import SET_CASES
-from sets_made_up import chosen, people, same
+from sets_made_up import chosen, people, same, threads
 
 import anonymize
 from anonymize.data.batches import HeldImages
@@ -90,6 +90,13 @@ def test_neither_order_nor_codes_nor_depth_matter(model, release):
     found = model.released(other)
     back = [np.sort(order[rows]) for rows in found.contributors]
     assert same(release, SetRelease(found.images, back, found.groups))
+
+
+def test_the_number_of_threads_does_not_matter(model):
+    with threads(1):
+        one = model.released(GIVEN)
+    with threads(2):
+        assert same(one, model.released(GIVEN))
 
 
 def test_another_label_or_owner_gives_another_release(model, release):

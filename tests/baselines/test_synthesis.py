@@ -5,6 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from quarters import KINDS, SIDE, blocks
+from sets_made_up import threads
 
 from anonymize.anonymizer import load
 from anonymize.data.batches import HeldImages
@@ -53,6 +54,27 @@ def test_the_seed_alone_decides_and_torch_keeps_its_own_state():
     assert torch.equal(one, again)
     assert not torch.equal(one, made_up(known.images, members(known), 2, seed=2))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_one_thread_learns_and_draws_whatever_torch_has(monkeypatch):
+    """Bits that differ by it show after many steps only."""
+    seen = []
+
+    class Seen(synthesis.Writer):
+        def written(self, kinds):
+            seen.append(torch.get_num_threads())
+            return super().written(kinds)
+
+    def fit(stage, *, seed):
+        seen.append(torch.get_num_threads())
+
+    monkeypatch.setattr(synthesis, "Writer", Seen)
+    monkeypatch.setattr(synthesis, "fit", fit)
+    known = blocks(8, 5)
+    with threads(2):
+        made_up(known.images, members(known), 1, seed=1)
+        assert torch.get_num_threads() == 2
+    assert seen == [1, 1, 1]
 
 
 def test_sides_need_not_be_multiples():
