@@ -61,7 +61,8 @@ class Measurer:
             found |= {name: one for name, one in luck.items() if alike or MATCHED not in name}
         # What is asked of the image that an output stands for has a row for each.
         matching = probes.matching, gallery.matching
-        for prefix, sides in (("", (probes, gallery)), (MATCHED, matching)):
+        asked_of = {"": (probes, gallery)} | ({MATCHED: matching} if alike else {})
+        for prefix, sides in asked_of.items():
             own = own_guesses(every, *sides, **drawn)
             found |= {prefix + name: guesses for name, guesses in own.items()}
         if scenario == "before-after":

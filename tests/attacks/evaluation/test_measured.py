@@ -8,9 +8,10 @@ import pytest
 from identities import owners_of
 
 from attacks.evaluation.measured import Measurer
+from attacks.measuring.matching import split_matched
 from attacks.measuring.metrics import Contributors
 from attacks.measuring.outputs import each_once
-from attacks.measuring.statistics import measure_identification
+from attacks.measuring.statistics import estimate_identification, measure_identification
 
 OUTPUTS, EACH = 40, 5
 
@@ -186,3 +187,19 @@ def test_who_withholds_patients_is_measured_with_the_draws_of_who_does_not(optio
     )
     apart = np.std(everybody.draws - fewer.draws) / np.std(everybody.draws)
     assert apart < 0.5  # 1.4 of draws that have nothing to do with each other
+
+
+def test_an_output_without_an_impostor_that_is_alike_has_no_matched_figures(options):
+    """Its very people, asked for one by one, may have some: an evaluation was ended by that."""
+    half = np.repeat(np.arange(20), 2)  # two images each
+    patient = np.r_[half, 20 + half]
+    findings = np.r_[half, np.full(len(half), 99)]  # nobody is like one of the first twenty
+    real = owners_of(patient, findings)
+    image = np.stack([np.arange(40), 40 + np.arange(40)], axis=1)[np.arange(80) % 40]
+    made_of = Contributors(image, patient[image], np.full_like(image, -1))
+    scores = np.random.default_rng(0).random((40, 80))[np.arange(80) % 40]
+    found = figures(options, scores, replace(real, contributors=made_of), real)
+    assert "precision_at_1_own" in found
+    others, alike = split_matched(estimate_identification([found]))
+    assert alike is None
+    assert others.keys() == found.keys()
