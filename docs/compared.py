@@ -268,7 +268,11 @@ def strangers() -> str:
     own = results(CODES)
     for title, method in own.titled:
         (name, attack), learnt = highest(method), method.utility.retrained
-        read = (learnt.auc.mean, method.utility.auc("pool_only"), method.image.donors)
+        read = (
+            method.utility.auc("retrained"),
+            method.utility.auc("pool_only"),
+            method.image.donors,
+        )
         taught, pool, told = (in_words(figure, digits=2) for figure in read)
         linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
         guess = most(method, "precision_at_1_own", "precision_at_1", matched=True)
