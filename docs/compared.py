@@ -154,7 +154,13 @@ def against_control(main: str = MINIATURE) -> str:
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
     counted = ["generators", "below it", "below it for sure", "above it for sure"]
-    return markdown([*header, *counted], rows)
+    return text(([*header, *counted], rows), _come_to_rest(results(main).methods))
+
+
+def _come_to_rest(methods: Iterable[Method]) -> list[str]:
+    """How many of the generators that are held against their control had converged, and when."""
+    held = [m for m in methods if CONTROL in {d.role for d in m.strongest[1].differences}]
+    return [f"Generators that converged: {_made_of(held)[1]}."] if held else []
 
 
 def sets() -> str:
