@@ -156,7 +156,14 @@ def against_control(main: str = MINIATURE) -> str:
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
     counted = ["generators", "below it", "below it for sure", "above it for sure"]
-    return text(([*header, *counted], rows), floors(results(main)))
+    own = results(main)
+    return text(([*header, *counted], rows), [*_come_to_rest(own.methods), *floors(own)])
+
+
+def _come_to_rest(methods: Iterable[Method]) -> list[str]:
+    """How many of the generators that are held against their control had converged, and when."""
+    held = [m for m in methods if CONTROL in {d.role for d in m.strongest[1].differences}]
+    return [f"Generators that converged: {_made_of(held)[1]}."] if held else []
 
 
 def sets() -> str:

@@ -10,7 +10,6 @@ import yaml
 import anonymize
 from anonymize.configuration import load_options, read_config, write_options
 from anonymize.errors import UsageError
-from anonymize.options import TrainOptions
 from attacks.evaluation.plan import Entrant
 from attacks.evaluation.protocol import Choices, is_protocol, plan_of, read_protocol
 from attacks.evaluation.published import TABLE_1, published
@@ -82,22 +81,6 @@ def leaves(values, prefix=""):
 @pytest.mark.parametrize("key", PAPER)
 def test_the_papers_constants(key):
     assert value(load_options("prichexy_net"), key) == PAPER[key]
-
-
-def test_the_program_differs_from_our_defaults_in_what_the_page_lists():
-    paper, ours = load_options("prichexy_net"), TrainOptions()
-    differ = {
-        f"{section}.{name}"
-        for section in ("generator", "reconstruction", "adversarial")
-        for name, own in getattr(ours, section)
-        if getattr(getattr(paper, section), name) != own
-    }
-    listed = {"generator.border": "replicate", "adversarial.auxiliary": "frozen"}
-    assert differ == {*listed, "adversarial.course"}  # the last changes nothing
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    for key, wish in listed.items():
-        assert value(ours, key) == value(load_options("quick"), key) == wish
-        assert f"| `{key}` | `{value(paper, key)}`" in page
 
 
 def test_privacy_net_differs_in_the_generator_alone():
