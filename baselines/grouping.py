@@ -35,10 +35,12 @@ def codes_by_teacher(given: Radiographs, rng: np.random.Generator) -> np.ndarray
     return CrossFitted.fit(given, rng).own
 
 
-def clusters(codes: np.ndarray, at_least: int, number: int, seed: int) -> list[np.ndarray]:
+def clusters(
+    codes: np.ndarray, at_least: int, number: int, seed: int, *, join: bool = True
+) -> list[np.ndarray]:
     """Patients (rows of ``codes``) by equal codes, or by k-means where there are more than
-    ``number`` different ones; clusters of fewer than ``at_least`` patients join the nearest one.
-    None where there are fewer patients than that."""
+    ``number`` different ones; clusters of fewer than ``at_least`` patients join the nearest one, or
+    are left out. None where there are fewer patients than that."""
     if len(codes) < at_least:
         return []
     different, cluster = np.unique(codes, axis=0, return_inverse=True)
@@ -46,6 +48,9 @@ def clusters(codes: np.ndarray, at_least: int, number: int, seed: int) -> list[n
     if len(different) > number:
         cluster = KMeans(number, n_init=4, random_state=seed).fit_predict(codes)
     names, cluster = np.unique(cluster, return_inverse=True)
+    if not join:
+        large = np.flatnonzero(np.bincount(cluster) >= at_least)
+        return [np.flatnonzero(cluster == name) for name in large]
     sizes = np.bincount(cluster).astype(float)
     centres = totals(codes, cluster) / sizes[:, None]
     left = np.ones(len(names), bool)

@@ -42,6 +42,11 @@ class SetOptions(NoiseOptions):
         "sees the same",
     )
     codes: int = Field(16, ge=1, le=1000, description="kinds of patients at most")
+    small: Literal["withhold"] | None = Field(
+        None,
+        description="what becomes of kinds with too few patients for one output; else they join "
+        "the nearest",
+    )
     read: float | None = Field(
         None,
         ge=0,

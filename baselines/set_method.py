@@ -172,14 +172,17 @@ class SetMethod(ByLot):
 
     def clusters(self, given: Radiographs, rng: np.random.Generator) -> list[np.ndarray]:
         """Patients, by their place among the codes of the set, of one utility code each and
-        :attr:`people` or more; none where the set has fewer."""
+        :attr:`people` or more; none where the set has fewer. Of a code with fewer they join the
+        nearest, or are in none."""
         if len(np.unique(given.patients)) < self.people:
             return []
-        if self.settings.by == "labels" or not given.targets.shape[1]:
+        own = self.settings
+        if own.by == "labels" or not given.targets.shape[1]:
             codes = codes_by_labels(given)
         else:
             codes = codes_by_teacher(given, rng)
-        return clusters(codes, self.people, self.settings.codes, int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        return clusters(codes, self.people, own.codes, seed, join=own.small is None)
 
 
 def some_of(given: Radiographs, rows: np.ndarray, names: np.ndarray | None = None) -> Radiographs:

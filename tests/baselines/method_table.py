@@ -85,7 +85,7 @@ CASES = (
 SET_CASES = (
     Case("k-same", "k=3,seed=1"),
     Case("k-same", "k=3", key=True),
-    Case("k-same", "k=4"),
+    Case("k-same", "k=4,codes=1,small=withhold"),
     Case("k-same", "k=3,by=teacher,codes=3,seed=1"),
     Case("mosaic", "g=2,seed=1"),
     Case("mosaic", "g=2", key=True),

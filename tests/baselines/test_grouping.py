@@ -125,6 +125,13 @@ def test_a_small_cluster_joins_the_nearest():
     assert clusters(codes[:0], 1, 16, 0) == []
 
 
+def test_or_is_left_out():
+    codes = np.array([0.0] * 4 + [0.3] + [1.0] * 4 + [1.2] * 2)[:, None]
+    found = sorted(rows.tolist() for rows in clusters(codes, 3, 16, 0, join=False))
+    assert found == [[0, 1, 2, 3], [5, 6, 7, 8]]
+    assert clusters(codes, 10, 16, 0, join=False) == []
+
+
 @pytest.mark.parametrize("at_least", [1, 5, 20])
 @pytest.mark.parametrize("number", [1, 4, 1000])
 def test_clusters_divide_the_patients(at_least, number):

@@ -63,6 +63,7 @@ def test_displacement_of_a_larger_image_is_the_same_field(model_file):
         ("random-warp:size=16,controls=20", "controls must be at most size, 16, got 20"),
         ("k-same:k=1", "option k"),
         ("k-same:codes=0", "option codes"),
+        ("k-same:small=join", "option small: it must be 'withhold'"),
         ("mosaic:g=2,m=5", "m must be at most g² = 4, got 5"),
         ("mosaic:g=1", "option g"),
         ("mosaic:m=0", "option m"),

@@ -174,6 +174,23 @@ def test_too_few_people_are_not_released(tmp_path):
     assert case.apply().inputs == 4  # nobody was seen in a group
 
 
+@pytest.mark.parametrize("small", ["", ",small=withhold"])
+def test_kinds_of_few_people_join_others_or_are_withheld(tmp_path, small):
+    """Two of eight have the finding, and an output is of three."""
+    files = {path: (data, who, int(who < "MRN00277")) for path, (data, who, _) in folder().items()}
+    rare = {path for path, (_, _, finding) in files.items() if finding}
+    summary = Case(tmp_path, f"k-same:k=3{small}", files).begin().apply()
+    used = {row["input"] for row in rows((tmp_path / "out-private/map.csv").read_bytes())}
+    assert bool(used & rare) != bool(small)
+    assert summary.together["in_common"]["most_often"] is None
+    means = {row["Pneumonia"] for row in rows((tmp_path / "out/labels.csv").read_bytes())}
+    assert (means == {"0"}) == bool(small)
+    if small:
+        assert summary.reasons["not-grouped"] >= len(rare)
+        assert summary.together["options"]["small"] == "withhold"
+    assert verify.verify(tmp_path / "out").sound
+
+
 def test_the_secret_decides_and_nothing_else(case):
     case.apply()
     one = tree(case.base / "out")
