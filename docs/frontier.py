@@ -2,13 +2,16 @@
 
 Every number is a method; the key beside the panels names it. A filled mark is of several
 trainings of the classifier, an open one of a single training; a square one was measured at 64 px.
+Bars cross at the figures; marks that would hide each other stand a little beside.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
-from compared import CODES, MINIATURE, SETS, measured_sets
+import numpy as np
+from compared import CODES, DRAWN, MINIATURE, SETS, measured_sets
 from headline import KIND
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -17,6 +20,7 @@ from matplotlib.patches import Rectangle
 from reproduced import results
 
 from attacks.evaluation.floors import TASK
+from attacks.measuring.estimates import Estimate
 from attacks.recommending.evidence import strongest as highest
 from attacks.reporting.pictures.figures import DPI, FAINT, INK, QUIET, STYLE, save
 from attacks.reporting.readings import MATCHED, auc
@@ -24,13 +28,16 @@ from attacks.results import REAL, Method
 
 WISHED = (0.60, 0.02)  # matched AUC, and AUC that a classifier loses, at most
 LOWEST = -0.135  # what loses more is named at the edge
+PRICHEXY = "prichexy-net"
 COLOURS = {
     **{"mosaic": "#2f6f1b", "k-same": "#8e2463", "utility-code": "#b35c00", "dp-pix": "#0571b0"},
-    **{"neural-obfuscation": "#5e4fa2", "prichexy-net": "#4d4d4d"},
+    **{"neural-obfuscation": "#5e4fa2", PRICHEXY: "#4d4d4d"},
 }
 SMALL = 64  # pixels, of what is square
-OF_ONE = ("utility-code", "neural-obfuscation", "prichexy-net")
+OF_ONE = ("utility-code", "neural-obfuscation", PRICHEXY)
 PANELS = ("small classifier", "ResNet-18")
+AREA = 115  # square points of a mark
+MOST = (6, 18)  # pixels to the side and up or down that a mark may stand from its figures
 
 
 def frontier(path: Path) -> None:
@@ -46,17 +53,21 @@ def frontier(path: Path) -> None:
         )
         right.sharex(left)
         right.sharey(left)
-        for axes, name, larger in zip((left, right), PANELS, (False, True), strict=True):
-            _references(axes, name)
-            for title, method, other in releases:
-                chosen = other if larger else method
-                if chosen is not None:
-                    _draw(axes, [*names].index(title) + 1, method, chosen)
         left.set_ylabel("AUC of a classifier less that of real images   more useful →")
         figure.supxlabel(
             "highest AUC of all attackers, matched impostors   ← more private", size=10
         )
         _names(key, names)
+        for axes, name in zip((left, right), PANELS, strict=True):
+            _references(axes, name)
+        figure.canvas.draw()  # settles the layout, and with it how near marks are
+        for axes, larger in ((left, False), (right, True)):
+            shown = [
+                _Mark([*names].index(title) + 1, method, other if larger else method)
+                for title, method, other in releases
+                if not larger or other is not None
+            ]
+            _draw(axes, shown)
         save(figure, path)
 
 
@@ -69,6 +80,10 @@ def _small() -> Iterator[tuple[str, Method, None]]:
     for method in results(MINIATURE).methods:
         if method.options.items() >= KIND.items():
             yield f"{method.name} μ={method.options['mu']:g}, {SMALL} px", method, None
+    for method in results(DRAWN).methods:
+        if method.name == PRICHEXY:
+            how = f"μ={method.options['mu']:g} px, drawn={method.options['drawn']:g}"
+            yield f"{method.name} {how}, {SMALL} px", method, None
 
 
 def _references(axes: Axes, name: str) -> None:
@@ -84,30 +99,68 @@ def _references(axes: Axes, name: str) -> None:
     axes.annotate("floor: task", (floor.mean + 0.003, 0.011), color=QUIET, fontsize=8)
 
 
-def _draw(axes: Axes, number: int, method: Method, chosen: Method) -> None:
-    linked = auc(highest(method)[1], MATCHED)
-    lost = chosen.utility.retrained.difference
-    x, y, colour = linked.mean, lost.mean, COLOURS[method.name]
-    if y < LOWEST:
-        axes.annotate(
-            f"{number} ↓ {y:.2f}".replace("-", "−"),
-            (x, LOWEST),
-            color=colour,
-            fontsize=8,
-            va="bottom",
-        )
-        return
-    axes.plot(linked.ci95, (y, y), color=colour, lw=0.8, alpha=0.45, zorder=1)
-    axes.plot((x, x), lost.ci95, color=colour, lw=0.8, alpha=0.45, zorder=1)
-    single = len(chosen.utility.retrained.auc.runs) == 1
-    mark = "s" if method.name in OF_ONE else "o"
-    axes.scatter(
-        [x], [y], s=130, zorder=2, ec=colour, fc="white" if single else colour, marker=mark
-    )
+@dataclass(frozen=True)
+class _Mark:
+    """A release by its number in the key: how it was attacked, and how a classifier learnt."""
+
+    number: int
+    method: Method
+    chosen: Method
+
+    @property
+    def linked(self) -> Estimate:
+        return auc(highest(self.method)[1], MATCHED)
+
+    @property
+    def lost(self) -> Estimate:
+        return self.chosen.utility.retrained.difference
+
+    @property
+    def colour(self) -> str:
+        return COLOURS[self.method.name]
+
+
+def _draw(axes: Axes, marks: list[_Mark]) -> None:
+    for mark in marks:
+        if mark.lost.mean < LOWEST:
+            axes.annotate(
+                f"{mark.number} ↓ {mark.lost.mean:.2f}".replace("-", "−"),
+                (mark.linked.mean, LOWEST), color=mark.colour, fontsize=8, va="bottom",
+            )  # fmt: skip
+    marks = [mark for mark in marks if mark.lost.mean >= LOWEST]
+    points = np.array([(mark.linked.mean, mark.lost.mean) for mark in marks])
+    least = 1.05 * AREA**0.5 * DPI / 72
+    to_pixels = axes.transData
+    places = to_pixels.inverted().transform(_apart(to_pixels.transform(points), least))
+    for mark, (x, y), place in zip(marks, points, places, strict=True):
+        bars = {"color": mark.colour, "lw": 0.8, "alpha": 0.45, "zorder": 1}
+        axes.plot(mark.linked.ci95, (y, y), **bars)
+        axes.plot((x, x), mark.lost.ci95, **bars)
+        _number(axes, mark, place)
+
+
+def _number(axes: Axes, mark: _Mark, place: np.ndarray) -> None:
+    single = len(mark.chosen.utility.retrained.auc.runs) == 1
+    shape = "s" if mark.method.name in OF_ONE else "o"
+    inside, ink = ("white", mark.colour) if single else (mark.colour, "white")
+    axes.scatter(*place, s=AREA, zorder=2, ec=mark.colour, fc=inside, marker=shape)
     axes.annotate(
-        str(number), (x, y), ha="center", va="center", fontsize=7, zorder=3,
-        color=colour if single else "white",
-    )  # fmt: skip
+        str(mark.number), place, ha="center", va="center", fontsize=7, zorder=3, color=ink
+    )
+
+
+def _apart(points: np.ndarray, least: float) -> np.ndarray:
+    """Places by the points (N, 2), no two of them nearer than ``least`` as far as that goes."""
+    places = points.copy()
+    for _ in range(300):
+        away = places[:, None] - places
+        distance = np.hypot(*away.T).T + least * np.eye(len(places))
+        push = np.clip(least - distance, 0, None) / np.maximum(distance, 1e-9)
+        if not push.any():
+            break
+        places += (0.3 * push[..., None] * away).sum(axis=1)
+        places = np.clip(places, points - MOST, points + MOST)
+    return places
 
 
 def _names(axes: Axes, names: Mapping[str, str]) -> None:
