@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 from compared import CODES, DRAWN, MINIATURE, SETS, measured_sets
 from headline import KIND
 from matplotlib.axes import Axes
@@ -36,8 +35,7 @@ COLOURS = {
 SMALL = 64  # pixels, of what is square
 OF_ONE = ("utility-code", "neural-obfuscation", PRICHEXY)
 PANELS = ("small classifier", "ResNet-18")
-AREA = 115  # square points of a mark
-MOST = (6, 18)  # pixels to the side and up or down that a mark may stand from its figures
+AREA = 80  # square points of a mark
 
 
 def frontier(path: Path) -> None:
@@ -128,18 +126,15 @@ def _draw(axes: Axes, marks: list[_Mark]) -> None:
                 (mark.linked.mean, LOWEST), color=mark.colour, fontsize=8, va="bottom",
             )  # fmt: skip
     marks = [mark for mark in marks if mark.lost.mean >= LOWEST]
-    points = np.array([(mark.linked.mean, mark.lost.mean) for mark in marks])
-    least = 1.05 * AREA**0.5 * DPI / 72
-    to_pixels = axes.transData
-    places = to_pixels.inverted().transform(_apart(to_pixels.transform(points), least))
-    for mark, (x, y), place in zip(marks, points, places, strict=True):
+    for mark in marks:
+        x, y = mark.linked.mean, mark.lost.mean
         bars = {"color": mark.colour, "lw": 0.8, "alpha": 0.45, "zorder": 1}
         axes.plot(mark.linked.ci95, (y, y), **bars)
         axes.plot((x, x), mark.lost.ci95, **bars)
-        _number(axes, mark, place)
+        _number(axes, mark, (x, y))
 
 
-def _number(axes: Axes, mark: _Mark, place: np.ndarray) -> None:
+def _number(axes: Axes, mark: _Mark, place: tuple[float, float]) -> None:
     single = len(mark.chosen.utility.retrained.auc.runs) == 1
     shape = "s" if mark.method.name in OF_ONE else "o"
     inside, ink = ("white", mark.colour) if single else (mark.colour, "white")
@@ -147,20 +142,6 @@ def _number(axes: Axes, mark: _Mark, place: np.ndarray) -> None:
     axes.annotate(
         str(mark.number), place, ha="center", va="center", fontsize=7, zorder=3, color=ink
     )
-
-
-def _apart(points: np.ndarray, least: float) -> np.ndarray:
-    """Places by the points (N, 2), no two of them nearer than ``least`` as far as that goes."""
-    places = points.copy()
-    for _ in range(300):
-        away = places[:, None] - places
-        distance = np.hypot(*away.T).T + least * np.eye(len(places))
-        push = np.clip(least - distance, 0, None) / np.maximum(distance, 1e-9)
-        if not push.any():
-            break
-        places += (0.3 * push[..., None] * away).sum(axis=1)
-        places = np.clip(places, points - MOST, points + MOST)
-    return places
 
 
 def _names(axes: Axes, names: Mapping[str, str]) -> None:
