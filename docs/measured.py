@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 from reproduced import RESULTS
 
-from attacks.check.known_answers import Answer, table
+from attacks.check.known_answers import ASKED, Answer, table
 from attacks.evaluation.checks.check_record import committed, examined_by, shipped
 from attacks.registry import every_level
 from attacks.reporting.tables import markdown
@@ -25,8 +26,35 @@ def known_answers() -> str:
     answers = [Answer.read(plain) for plain in measured["answers"]]
     counted = Counter(answer.verdict for answer in answers)
     found = ", ".join(f"{counted[one]} {one}" for one in ("right", "marked", "WRONG"))
-    date = measured["made"]["date"][:10]
-    return f"{table(answers)}\nOf {len(answers)}: {found}. Run on {date}.\n"
+    return f"{table(answers)}\nOf {len(answers)}: {found}. {_run(measured)}.\n"
+
+
+def answers_by_attackers() -> str:
+    """The same releases by the attackers that were asked for: the strongest against matched
+    impostors, and the verdict."""
+    found: dict[str, list[str]] = {}
+    header, said = ["release"], []
+    for name, attackers in ASKED.items():
+        measured = json.loads((RESULTS / answered(name)).read_text(encoding="utf-8"))
+        header.append(", ".join(f"`{key}`" for key in attackers))
+        said.append(_run(measured))
+        for answer in map(Answer.read, measured["answers"]):
+            verdict = answer.verdict.replace("WRONG", "**WRONG**")
+            cells = found.setdefault(answer.case, [])
+            cells.append(f"{answer.said.attacker} {answer.said.auc:.3f}, {verdict}")
+    made = markdown(header, [[case, *cells] for case, cells in found.items()])
+    return f"{made}\nBy column: {'; '.join(said)}.\n"
+
+
+def _run(measured: Mapping[str, Any]) -> str:
+    """When a bench was run, and how many were tested."""
+    source, date = measured["source"], measured["made"]["date"][:10]
+    return f"Run on {date}, tested on {source['images']:,} images of {source['patients']} patients"
+
+
+def answered(asked: str) -> str:
+    """The file of the bench with the attackers of `ASKED` by that name."""
+    return "known_answers.json" if asked == "all" else f"known_answers_{asked}.json"
 
 
 def coverage() -> str:

@@ -51,7 +51,15 @@ from compared import (
 )
 from frontier import frontier
 from headline import headline
-from measured import checked, cost, coverage, known_answers, pass_their_tests, tested_earlier
+from measured import (
+    answers_by_attackers,
+    checked,
+    cost,
+    coverage,
+    known_answers,
+    pass_their_tests,
+    tested_earlier,
+)
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
 
@@ -149,6 +157,7 @@ def made() -> dict[Path, str]:
         RESULTS / "verdict_example.md": example(),
         RESULTS / "cost.md": cost(),
         RESULTS / "known_answers.md": known_answers(),
+        RESULTS / "known_answers_by_attackers.md": answers_by_attackers(),
         RESULTS / "coverage.md": coverage(),
         RESULTS / "attackers" / "check.md": checked(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",

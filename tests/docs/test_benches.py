@@ -6,13 +6,14 @@ import shlex
 from importlib.resources import files
 from pathlib import Path
 
+import measured
 import pytest
 import reproduced
 
 from anonymize.configuration import load_options
 from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
-from attacks.check.known_answers import ATTACKERS, CASES
+from attacks.check.known_answers import ASKED, CASES
 from attacks.commands import shared
 from attacks.commands.check import command
 
@@ -30,19 +31,22 @@ def committed(name):
     return json.loads((reproduced.RESULTS / name).read_text(encoding="utf-8"))
 
 
-def test_known_answers_are_those_of_the_command():
+@pytest.mark.parametrize("name", ASKED)
+def test_known_answers_are_those_of_the_command(name):
     page = (reproduced.ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
-    assert f"`{ANSWERED}`" in page
+    named = "" if name == "all" else f" --attackers {','.join(ASKED[name])}"
+    assert f"`{ANSWERED}{named}`" in page
     asked = command.make_context("check", shlex.split(ANSWERED)[2:]).params
     assert asked["known_answers"]
     assert asked["source"] is None
-    kept = committed("known_answers.json")
+    kept = committed(measured.answered(name))
     changed = shared.changes(asked)
     options = load_options(Path(str(SETTINGS)), changed)
     assert kept["changed"] == {name: str(value) for name, value in changed.items()}
-    assert kept["attackers"] == list(ATTACKERS)
+    assert kept["attackers"] == list(ASKED[name])
     assert (kept["seed"], kept["source"]["name"]) == (options.seed, options.data.source)
     assert [answer["case"] for answer in kept["answers"]] == [case.name for case in CASES]
+    assert {answer["verdict"] for answer in kept["answers"]} <= {"right", "marked"}
 
 
 def test_findings_alone_find_one_file_of_each_set_of_findings(bench):

@@ -59,6 +59,7 @@ def test_what_is_made_is_up_to_date():
     alone |= {"headline.md", "coverage.md", "check.md", "checks.md", "linked.md", "counts.md"}
     alone |= {"operating.md", "utility.md", "miniature.md", "control.md", "sets.md"}
     alone |= {
+        "known_answers_by_attackers.md",
         "sets_in_short.md",
         "verdicts.md",
         "verdict_example.md",
@@ -97,11 +98,13 @@ def test_first_guesses_and_who_is_linked_say_among_whom():
 
 def test_the_bench_of_known_answers_says_when_it_was_run(tmp_path, monkeypatch):
     answers = json.loads((measured.RESULTS / "known_answers.json").read_text())["answers"]
-    kept = {"answers": answers, "made": {"date": "2026-11-24T05:07:01+00:00"}}
+    source = {"images": 1174, "patients": 48}
+    kept = {"answers": answers, "made": {"date": "2026-11-24T05:07:01+00:00"}, "source": source}
     (tmp_path / "known_answers.json").write_text(json.dumps(kept))
     monkeypatch.setattr(measured, "RESULTS", tmp_path)
     assert f"Of {len(answers)}: " in measured.known_answers()
-    assert measured.known_answers().endswith("Run on 2026-11-24.\n")
+    said = "Run on 2026-11-24, tested on 1,174 images of 48 patients.\n"
+    assert measured.known_answers().endswith(said)
 
 
 def test_checks_of_every_evaluation_on_a_page_of_its_own_are_shown():
