@@ -16,6 +16,12 @@ from anonymize.release.sets.people import People
 from anonymize.release.uniform import Uniform
 
 SIZE = 32
+TABLES = {
+    "manifest.csv",
+    "labels.csv",
+    "certificate.json",
+    "certificate.md",
+}  # of a release, beside its outputs
 SPECS = ("k-same:k=3", "mosaic:g=2,m=2")
 BENT = "mosaic:g=2,m=4,uses=2,warp=0.1,read=1,band=coarse"  # of 24 people or more readers learn
 KEY = bytes(range(32))

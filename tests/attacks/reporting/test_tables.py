@@ -5,15 +5,13 @@ from functools import partial
 
 import pytest
 from changing import altered
+from test_attacker_table import levelled
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
-from attacks.evaluation.evaluate import Evaluation
 from attacks.measuring.estimates import (
-    Breakdown,
     Difference,
     Estimate,
     Floor,
-    GroupRate,
     NotWorse,
 )
 from attacks.measuring.several import SeveralGenerators
@@ -22,19 +20,14 @@ from attacks.reporting.comparison import notes
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.folder import pages
 from attacks.reporting.generator_table import generator_table
-from attacks.reporting.readings import ALL, MATCHED, NONE_ALIKE, explained
-from attacks.reporting.report import write_report
+from attacks.reporting.readings import NONE_ALIKE, explained
 from attacks.reporting.tables import (
-    MAX_ATTACKER_COLUMNS,
-    TOO_FEW,
-    breakdown_table,
-    false_match_rate,
     in_words,
     markdown,
     not_worse,
     table,
 )
-from attacks.results import Attack, Method, Results, Source, Utility
+from attacks.results import Method, Results, Utility
 
 
 def test_figures_in_words():
@@ -105,75 +98,6 @@ def test_csv_table_has_every_figure(tmp_path):
     assert one["runs"] == "10"
     assert float(one["ci95_high"]) == pytest.approx(0.801)
     assert found["dp-pix b=8, ε=0.1", "frozen", "auc:effusion"]["ci95_low"] == ""
-
-
-# Every attacker, and the strongest
-
-
-def levelled(auc, knowledge="informed", compares="released-real", validation=None):
-    estimate = Estimate(mean=auc, sd=0, runs=(auc,), ci95=(auc - 0.1, min(auc + 0.1, 1)))
-    return Attack(knowledge=knowledge, compares=compares, auc=estimate, auc_validation=validation)
-
-
-def several(**more):
-    real = {
-        "contrastive": levelled(0.9, validation=0.8),
-        "pixels:lazy": levelled(0.6, "lazy", "released-released", 0.6),
-        "training-free": levelled(0.85, "ignorant", validation=0.83),
-        **more,
-    }
-    released = {"contrastive": levelled(0.7, validation=0.9)}
-    return Results(
-        source=Source(name="phantom", images=1, patients=1),
-        methods=(
-            Method(name="identity", privacy=real),
-            Method(name="dp-pix", options={"b": 8}, privacy=released),
-        ),
-    )
-
-
-def test_one_attacker_a_row():
-    header, rows = attacker_table(first_version(several()))
-    assert header == ["attacker", "knowledge", "compares", "impostors", "real images", "dp-pix b=8"]
-    assert rows[0] == [
-        *("contrastive", "informed", "released ↔ real", "all"),
-        *("0.900 (0.80–1.00)", "0.700 (0.60–0.80)"),
-    ]
-    assert rows[1][:3] == ["pixels", "lazy", "released ↔ released"]
-    assert rows[1][5] == "–"
-
-
-def test_the_strongest_on_validation_and_its_gain():
-    _, rows = attacker_table(first_version(several()))
-    name = "**strongest, image by image**"
-    assert rows[-2] == [name, "", "", "all", "training-free 0.850", "contrastive 0.700"]
-    assert rows[-1] == ["above plain HOG by", "", "", "all", "+0.000", "–"]
-
-
-def test_sets_are_told_more_and_stand_apart():
-    _, rows = attacker_table(first_version(several(sets=levelled(0.99, validation=0.95))))
-    assert rows[-3][4] == "training-free 0.850"
-    assert rows[-1] == ["**strongest of all**", "", "", "all", "sets 0.990", "contrastive 0.700"]
-
-
-def test_a_wide_table_shows_the_first_and_the_strongest():
-    more = {f"a{i}": levelled(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
-    header, rows = table(first_version(several(**more)))
-    assert header[:3] == [
-        "method",
-        "contrastive AUC ↓, all impostors",
-        "strongest AUC ↓, all impostors",
-    ]
-    assert rows[0][1:3] == ["0.900 (0.800–1.000)", "0.850 (0.750–0.950)"]
-    assert len({len(header), *map(len, rows)}) == 1
-
-
-def test_the_strongest_of_all_is_not_called_as_the_strongest_of_single_images():
-    more = {f"a{i}": levelled(0.5, validation=0.5) for i in range(MAX_ATTACKER_COLUMNS)}
-    told = {"sets": levelled(0.99, validation=0.95)}
-    header, rows = table(first_version(several(**more, **told)))
-    assert header[2] == "strongest of all AUC ↓, all impostors"
-    assert rows[0][2].startswith("0.990")
 
 
 # Two readings, and what was not measured
@@ -345,99 +269,3 @@ def test_floors_stand_under_every_table_in_both_readings():
     for shown in (tables["table.md"], tables["attackers.md"], " ".join(notes(results))):
         assert said in shown
     assert not any("Floors, AUC" in page for page in pages(made_up()).values())
-
-
-# Where the strongest attacker succeeds
-
-
-def broken_down(*, missing=()):
-    """Results in which every attacker has rates by sex and age; some methods without."""
-    facts = {
-        "sex": [
-            GroupRate(group="female", pairs=1200, patients=40, rate=estimate(0.62)),
-            GroupRate(group="male", pairs=7, patients=2),
-        ],
-        "age_difference": [GroupRate(group="under 1", pairs=90, patients=30, rate=estimate(0.8))],
-    }
-    every = Breakdown(false_match_rate=0.01, rate=estimate(0.7), facts=facts)
-    like = altered(every, rate=estimate(0.4), facts={"sex": tuple(facts["sex"])})
-
-    def rated(attack):
-        return altered(attack, breakdown=every, matched=altered(attack.matched, breakdown=like))
-
-    whole = matched(made_up()).methods
-    methods = (m if m.name in missing else with_attacks(m, rated) for m in whole)
-    return made_up(methods=tuple(methods))
-
-
-def test_a_group_a_row_and_a_method_a_column():
-    results = broken_down()
-    header, rows = breakdown_table(results, ALL)
-    assert len(header) == 4 + len(results.methods)
-    assert header[4] == f"real images: {results.methods[0].strongest[0]}"
-    assert [row[:4] for row in rows] == [
-        ["all", "", "", ""],
-        ["age difference (years)", "under 1", "90", "30"],
-        ["sex", "female", "1,200", "40"],
-        ["", "male", "7", "2"],
-    ]
-    assert {row[4] for row in rows} >= {"0.70 (0.67–0.73)", "0.62 (0.59–0.65)", TOO_FEW}
-    assert set(rows[3][4:]) == {TOO_FEW}
-    assert false_match_rate(results) == "1 %"
-    alike = breakdown_table(results, MATCHED)[1]
-    assert [row[:4] for row in alike] == [
-        rows[0][:4],
-        ["sex", "female", "1,200", "40"],
-        rows[3][:4],
-    ]
-    assert alike[0][4] == "0.40 (0.37–0.43)"
-
-
-def test_who_has_other_pairs_says_so_and_luck_stands_beside():
-    results = broken_down()
-    first, second, *others = results.methods
-
-    def fewer(attack):
-        group = GroupRate(group="female", pairs=900, patients=31, rate=estimate(0.5), coin=0.04)
-        facts = {"sex": (group, *attack.breakdown.facts["sex"][1:])}
-        return altered(attack, breakdown=altered(attack.breakdown, facts=facts))
-
-    changed = altered(results, methods=(first, with_attacks(second, fewer), *others))
-    rows = {row[1]: row for row in breakdown_table(changed, ALL)[1]}
-    assert rows["female"][2:6] == [
-        *("1,200", "40", "0.62 (0.59–0.65)"),
-        "0.50 (0.47–0.53); a coin 0.04; 900 pairs of 31",
-    ]
-    assert rows["male"][5] == TOO_FEW
-
-
-def test_methods_without_rates_have_no_column():
-    header, rows = breakdown_table(broken_down(missing=("identity",)), MATCHED)
-    assert len(header) == 4 + len(made_up().methods) - 1
-    assert len({len(row) for row in rows}) == 1
-    assert breakdown_table(made_up(), ALL)[1] == []
-    assert false_match_rate(made_up()) == ""
-
-
-@pytest.mark.parametrize("measured", [True, False])
-def test_the_report_shows_them_where_they_were_measured(tmp_path, measured):
-    results = broken_down() if measured else made_up()
-    write_report(Evaluation(results), tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert ("Where the strongest attacker succeeds" in text) == measured
-    assert ("which 1 % of the pairs of two patients pass" in text) == measured
-
-
-def test_they_are_figures_and_come_back_from_json(tmp_path):
-    results = broken_down()
-    rows = (dict(zip(COLUMNS, row, strict=True)) for row in figure_rows(results))
-    found = {r["figure"]: r["mean"] for r in rows if r["figure"].startswith("true_match_rate")}
-    assert found == {
-        "true_match_rate": 0.7,
-        "true_match_rate:sex=female": 0.62,
-        "true_match_rate:age_difference=under 1": 0.8,
-        "true_match_rate, matched": 0.4,
-        "true_match_rate:sex=female, matched": 0.62,
-    }
-    results.write(tmp_path / "results.json")
-    assert Results.read(tmp_path / "results.json") == results
