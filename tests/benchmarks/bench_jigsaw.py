@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from origin import origin, origins
 
 import anonymize
 from anonymize.configuration import train_options
@@ -90,6 +91,7 @@ def measure(data: Dataset, mosaic: str) -> dict:
     found = {name: figures(own, probes, gallery) for name, own in of_all}
     told = jigsaw.affinity.judged(patch_levels(outputs.images, jigsaw.grid), whose).worth
     return {
+        "images": f"{data.options.source}, {data.options.size} px",
         "mosaic": mosaic,
         "grid": jigsaw.grid,
         "outputs": shown.parts["test"].outputs,
@@ -122,7 +124,7 @@ def shown(rows: list[dict]) -> str:
         ]
         for r in sorted(rows, key=lambda r: [int(n) for n in re.findall(r"\d+", r["mosaic"])])
     ]
-    return markdown(header, cells)
+    return "\n".join([markdown(header, cells), *origins(rows)]) + "\n"
 
 
 def _way(way: list | None) -> str:
@@ -140,8 +142,9 @@ def main() -> None:
     asked = parser.parse_args()
     settings = {"source": asked.source, "root": asked.root, "size": asked.size}
     data = Dataset.open(train_options("prichexy-net")(data=settings).data)
+    made = {"made": origin()}
     for mosaic in asked.mosaics:
-        print(write(measure(data, mosaic)), flush=True)
+        print(write(measure(data, mosaic) | made), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from origin import origin, origins
 from PIL import Image
 
 import anonymize
@@ -94,7 +95,7 @@ def write(row: dict) -> str:
         ]
         for r in sorted(rows, key=lambda r: r["images"])
     ]
-    table = markdown(header, cells)
+    table = "\n".join([markdown(header, cells), *origins(rows)]) + "\n"
     PLACE.with_suffix(".md").write_text(table, encoding="utf-8")
     return table
 
@@ -113,7 +114,8 @@ def main() -> None:
     named = {"data.source": given.source, "data.root": given.root, "data.images": given.images}
     options = load_options("quick", {k: v for k, v in named.items() if v is not None})
     with tempfile.TemporaryDirectory() as folder:
-        print(write(measure(Path(folder), options)))
+        made = {"made": origin()}
+        print(write(measure(Path(folder), options) | made))
 
 
 if __name__ == "__main__":

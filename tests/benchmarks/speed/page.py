@@ -1,12 +1,11 @@
 """The figures for people: a table, and how much faster than the plain way."""
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from anonymize.errors import counted
 from attacks.reporting.tables import markdown
+from tests.benchmarks.origin import origins
 from tests.benchmarks.speed.case import Case
 
 NOT_MEASURED = "Not measured: "
@@ -35,7 +34,7 @@ def table(measured: dict, cases: Mapping[str, Case] = MappingProxyType({})) -> s
     machine = ", ".join(f"{key} {value}" for key, value in measured["machine"].items())
     rounds = " or ".join(map(str, sorted({case["rounds"] for case in done})))
     lines = [markdown(COLUMNS, map(_row, done))]
-    lines += [f"Medians of {rounds} alternating calls; {machine}.", *_origins(done)]
+    lines += [f"Medians of {rounds} alternating calls; {machine}.", *origins(done)]
     if missing := [name for name in cases if name not in {case["name"] for case in done}]:
         lines += ["", f"{NOT_MEASURED}{'; '.join(missing)}."]
     if grown := [case for case in done if case.get("growth")]:
@@ -46,20 +45,6 @@ def table(measured: dict, cases: Mapping[str, Case] = MappingProxyType({})) -> s
         ]
         lines += ["", markdown(columns, rows).rstrip()]
     return "\n".join(lines) + "\n"
-
-
-def _origins(cases: list[dict]) -> list[str]:
-    """Which commit, day and packages how many rows are of."""
-    found = Counter(_origin(case["made"]) if "made" in case else "" for case in cases)
-    return [
-        f"{counted(rows, 'row')}: {words or 'commit, day and packages were not kept'}."
-        for words, rows in found.items()
-    ]
-
-
-def _origin(made: dict) -> str:
-    packages = "".join(f", {name} {version}" for name, version in made["versions"].items())
-    return f"commit {made['commit'] or 'unknown'}, {made['date']}{packages}"
 
 
 def _step(step: dict) -> str:
