@@ -15,6 +15,7 @@ from anonymize.configuration import train_options
 from anonymize.errors import UsageError
 from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
+from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.pinned import pinned, pinned_training, training_of
 from attacks.evaluation.protocol import entrants, is_protocol, read_protocol
 from attacks.results import Results
@@ -77,7 +78,7 @@ def differences(key: str, page: str) -> list[str]:
 
 
 def results(key: str) -> Results:
-    """A committed evaluation, by its folder."""
+    """A committed evaluation, by its folder; what its figures decide is judged by today's rules."""
     path = RESULTS / key / "results.json"
     return _read(path, path.read_bytes())
 
@@ -85,7 +86,10 @@ def results(key: str) -> Results:
 @cache
 def _read(path: Path, content: bytes) -> Results:
     """Of a file with this ``content``: many tables are made of the same few files."""
-    return Results.read(path)
+    found = Results.read(path)
+    kept = {check.name: check for check in found.checks}
+    now = {check.name: check for check in run_checks(found)}
+    return found.model_copy(update={"checks": tuple((kept | now).values())})
 
 
 _OPTIONS = train_options("prichexy-net")()  # the sections of all attackers among them

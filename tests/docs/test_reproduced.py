@@ -13,7 +13,7 @@ from anonymize.configuration import load_options
 from attacks.evaluation.pinned import pinned, pinned_training
 from attacks.evaluation.protocol import protocol_options, read_protocol
 from attacks.measuring.estimates import Difference, Estimate
-from attacks.results import Method, Results, Source
+from attacks.results import Check, Method, Results, Source
 
 PROTOCOL = "docs/results/protocol.yaml"
 PAGE = f"""
@@ -224,3 +224,16 @@ def test_generators_are_shown_with_their_intervals_where_an_evaluation_has_them(
     of_one = own.model_copy(update={"generators": (game,)})
     assert cells.less_control(of_one, "ensemble", "matched").startswith(words)
     assert cells.less_control(of_one, "ensemble", "all") == ""
+
+
+def test_figures_of_earlier_days_are_judged_by_todays_rules(tmp_path, monkeypatch):
+    """What a rule says anew takes the place of what it said; what none says any more is kept."""
+    monkeypatch.setattr(reproduced, "RESULTS", tmp_path)
+    (tmp_path / "mine").mkdir()
+    said = {"attackers link real images": True, "every attacker took part": False}
+    checks = tuple(Check(name=n, passed=p, message="Said then.") for n, p in said.items())
+    source = Source(name="covid19", images=1, patients=1)
+    then = Results(source=source, methods=(Method(name="pixelate"),), checks=checks)
+    then.write(tmp_path / "mine" / "results.json")
+    now = {check.name: check.passed for check in reproduced.results("mine").checks}
+    assert {name: now[name] for name in said} == dict.fromkeys(said, False)
