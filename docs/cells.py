@@ -134,7 +134,7 @@ def calibration(method: Method) -> str:
 
 def loses_less(method: Method) -> str:
     found = method.utility.retrained
-    return "–" if found is None or not method.utility.readable else not_worse(found.margin)
+    return not_worse(found) if method.utility.readable else "–"
 
 
 STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")

@@ -61,12 +61,19 @@ def coverage() -> str:
     """How often 95 % intervals hold the truth, by figure and number of patients."""
     made = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))
     header = ["95 % intervals that hold the truth"]
-    header += [f"{w['patients']} patients ({w['repetitions']} worlds)" for w in made["worlds"]]
+    header += [f"{w['patients']} patients ({_worlds(w)})" for w in made["worlds"]]
     rows = (
         (title, *(_held(world, name) for world in made["worlds"]))
         for name, title in made["figures"].items()
     )
     return markdown(header, rows)
+
+
+def _worlds(world: dict) -> str:
+    """How many there are."""
+    several, alone = world["repetitions"], world["alone"]
+    more = f"; of one run: {several + alone:,}" if alone else ""
+    return f"{several:,} worlds{more}"
 
 
 def _held(world: dict, name: str) -> str:

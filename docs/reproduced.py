@@ -16,6 +16,7 @@ from anonymize.errors import UsageError
 from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
 from attacks.evaluation.checks.checks import run_checks
+from attacks.evaluation.differences import with_margins
 from attacks.evaluation.pinned import pinned, pinned_training, training_of
 from attacks.evaluation.protocol import entrants, is_protocol, read_protocol
 from attacks.results import Results
@@ -89,7 +90,8 @@ def _read(path: Path, content: bytes) -> Results:
     found = Results.read(path)
     kept = {check.name: check for check in found.checks}
     now = {check.name: check for check in run_checks(found)}
-    return found.model_copy(update={"checks": tuple((kept | now).values())})
+    judged = {"methods": with_margins(found.methods), "checks": tuple((kept | now).values())}
+    return found.model_copy(update=judged)
 
 
 _OPTIONS = train_options("prichexy-net")()  # the sections of all attackers among them

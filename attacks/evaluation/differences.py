@@ -12,6 +12,7 @@ from anonymize.statistics import Measured
 from attacks.measuring.comparisons import holm, p_below, p_different, paired_runs
 from attacks.measuring.estimates import Difference
 from attacks.measuring.matching import PREFIX as MATCHED
+from attacks.measuring.release_figures import KINDS
 from attacks.measuring.statistics import mean_over_runs, summary
 from attacks.results import REAL, Method
 
@@ -66,6 +67,19 @@ def with_differences(methods: Sequence[Compared]) -> list[Method]:
         one.method.model_copy(update={"privacy": attacks})
         for one, attacks in zip(methods, privacy, strict=True)
     ]
+
+
+def with_margins(methods: Sequence[Method]) -> list[Method]:
+    """The methods; the p that a utility is worse by the margin adjusted for all of them, each kind
+    of classifier by itself."""
+    found = list(methods)
+    for kind in KINDS:
+        own = {n: c for n, m in enumerate(found) if (c := getattr(m.utility, kind)) and c.margin}
+        for n, p in zip(own, holm([c.margin.p for c in own.values()]), strict=True):
+            read = {kind: own[n].model_copy(update={"margin_p_holm": p})}
+            utility = found[n].utility.model_copy(update=read)
+            found[n] = found[n].model_copy(update={"utility": utility})
+    return found
 
 
 def _differences(

@@ -19,7 +19,7 @@ from attacks.evaluation.checks.check_record import tested
 from attacks.evaluation.checks.checks import run_checks
 from attacks.evaluation.checks.utility_checks import marked, nothing_is_held_back
 from attacks.evaluation.contents import contents_of
-from attacks.evaluation.differences import Compared, control_for, with_differences
+from attacks.evaluation.differences import Compared, control_for, with_differences, with_margins
 from attacks.evaluation.evaluator import MeasuredMethod
 from attacks.evaluation.floors import Floors
 from attacks.evaluation.pinned import course_of, pinned, training_of
@@ -165,7 +165,8 @@ def _evaluation(
         Compared(title, m.method, m.runs, m.read)
         for title, m in zip(results.titles(), measured, strict=True)
     ]
-    together = {"methods": with_differences(compared), "generators": over_generators(compared)}
+    methods = with_margins(with_differences(compared))
+    together = {"methods": methods, "generators": over_generators(compared)}
     results = marked(results.model_copy(update=together))
     if plan.options.data.holds_back and not data.held_back:
         others = [*others, nothing_is_held_back(table.labels)]

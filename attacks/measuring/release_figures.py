@@ -18,13 +18,21 @@ class Classification(Record):
     held_back: LabelAuc | None = None
     difference: Estimate | None = None
     told_difference: Estimate | None = None
-    margin: NotWorse | None = Field(None, description="whether the difference is none to speak of")
+    margin: NotWorse | None = Field(
+        None, description="whether the difference is none to speak of, by itself"
+    )
+    margin_p_holm: Figure = Field(
+        None, description="its p among all methods of the evaluation and this kind of classifier"
+    )
     ece: Figure = Field(
         None, description="expected calibration error (Guo et al. 2017), mean of the labels"
     )
     on_released: LabelAuc | None = Field(
         None, description="tested on released images instead; null: auc is of these"
     )
+
+
+KINDS = ("frozen", "retrained", "pool_only")
 
 
 class Utility(Record):

@@ -7,7 +7,7 @@ import pandas as pd
 
 from anonymize.csv_cells import inert
 from attacks.measuring.estimates import Breakdown, Estimate, Figures, LabelAuc, OperatingPoint
-from attacks.reporting.tables import KINDS
+from attacks.measuring.release_figures import KINDS
 from attacks.results import APART, TITLES, Classification, Results
 
 COLUMNS = ("method", "kind", "of", "figure", "mean", "sd", "runs", "ci95_low", "ci95_high")

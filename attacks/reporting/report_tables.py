@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from attacks.reporting import readings
 from attacks.reporting.tables import (
-    KINDS,
     Table,
     in_words,
     not_worse,
@@ -44,7 +43,7 @@ def utility_table(results: Results) -> Table:
     columns: dict[str, Callable[[Classification, Utility], str]] = {
         "AUC": lambda c, u: in_words(c.auc),
         "− real images": lambda c, u: signed(c.difference),
-        "no worse by δ": lambda c, u: not_worse(c.margin),
+        "no worse by δ": lambda c, u: not_worse(c),
         "of findings told": lambda c, u: in_words(c.told),
         "of findings held back": lambda c, u: in_words(c.held_back),
         "tested on released": lambda c, u: in_words(c.on_released),
@@ -98,6 +97,6 @@ def _read(results: Results) -> list[tuple[str, str, Classification, Utility]]:
     return [
         (title, kind, found, method.utility)
         for title, method in results.titled
-        for kind in KINDS
+        for kind in KIND_TITLES
         if (found := getattr(method.utility, kind)) is not None
     ]

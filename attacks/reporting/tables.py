@@ -13,7 +13,6 @@ from attacks.measuring.estimates import (
     Estimate,
     GroupRate,
     LabelAuc,
-    NotWorse,
 )
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
@@ -24,7 +23,6 @@ MAX_ATTACKER_COLUMNS = 6  # of attackers, a column for each reading
 LEAST = 0.001  # p: a thousand draws tell no less
 TOO_FEW = "too few"
 ESCAPED = str.maketrans({"|": "\\|", "<": "&lt;", "[": "\\["})  # in a cell: no cells, HTML, links
-KINDS = ("frozen", "retrained", "pool_only")  # of utility
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -56,13 +54,13 @@ def compared(found: Difference) -> str:
     return signed(found.difference) + sure
 
 
-def not_worse(found: NotWorse | None) -> str:
-    """Whether it is shown that a utility loses less than δ, and that it differs by less."""
-    if found is None:
+def not_worse(found: Classification | None) -> str:
+    """Whether it is shown that a utility loses less than δ, by its p among all methods (Holm)."""
+    if found is None or found.margin is None or found.margin_p_holm is None:
         return "–"
-    p = f"p < {LEAST}" if found.p < LEAST else f"p {found.p:.2g}"
-    said = "within ±" if found.equivalent else "loses less than "
-    return f"{said}{found.margin:g}, {p}" if found.not_worse else f"{found.margin:g} not shown"
+    margin, p = found.margin.margin, found.margin_p_holm
+    sure = f"p < {LEAST}" if p < LEAST else f"p {p:.2g}"
+    return f"loses less than {margin:g}, {sure}" if p < 0.05 else f"{margin:g} not shown"
 
 
 def number(value: float | None, digits: int) -> str:

@@ -5,12 +5,12 @@ patients and images that are easier or harder than others, on the genuine and on
 patients with many images and with one; images of which nobody knows whose they are; findings that
 come and go. What very many patients would give is known in closed form, of sets but for the sizes
 of sets, which are drawn 20,000 times; of first guesses it is what many more worlds of as many
-patients give. Writes docs/results/coverage.json.
+patients give. Takes some hours on two cores, and writes docs/results/coverage.json.
 """
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
@@ -33,6 +33,8 @@ OUT = Path(__file__).resolve().parents[2] / "docs" / "results" / "coverage.json"
 WORLDS = {11: (6.0, 40), 54: (0.45, 12), 600: (0.55, 12)}
 REPETITIONS = {11: 1200, 54: 1200, 600: 600}
 PARTS = {11: 12, 54: 12, 600: 24}  # in which worlds are made, each with a seed of its own
+ALONE = {600: 1800}  # further worlds, for figures of one run alone: those of several take long
+PARTS_ALONE = 72
 UNKNOWN = 0.15  # of the images
 PATIENT, STRANGER, IMAGE, SEED = 0.7, 0.4, 0.4, 0.15  # standard deviations; of a pair: 1
 SHARED = 0.6  # of the variance, by two methods
@@ -76,6 +78,9 @@ RARE = np.geomspace(0.03, 0.4, 14)  # as in ChestX-ray14
 TELLS = 1.2  # by how much a finding raises a logit
 SIZES = 20_000  # draws of the sizes of sets
 OTHERS = {11: 3000, 54: 1000, 600: 60}  # worlds that say how many first guesses are right
+
+
+Named = tuple[str, Measured, float]  # a figure, and its truth
 
 
 class World:
@@ -257,18 +262,40 @@ def first_of(above: float, patients: int, *, matched: bool = False) -> float:
     return float(np.searchsorted(known, above) / len(known))
 
 
-def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str, Measured, float]]:
-    """Name, figure and truth of everything that has an interval."""
+def of_one_run(
+    world: World, found: Mapping[str, Measured], lies: float, *, matched: bool = False
+) -> Iterator[Named]:
+    """The figures of :meth:`World.run`."""
+    before = "matched_" if matched else ""
+    yield before.rstrip("_") or "auc", found["auc"], auc_of(lies, VARIANCE)
+    yield f"{before}error_rate", found["equal_error_rate"], error_rate_of(lies)
+    yield f"{before}missed", found[f"{MISSED}|{RATE:g}"], missed_of(lies, RATE)
+    yield f"{before}first", found["first"], first_of(lies, world.known, matched=matched)
+    if not matched:
+        yield "auc_patient", found["auc_patient"], auc_of(lies, VARIANCE)
+
+
+def of_strong(world: World, weights: np.ndarray) -> Iterator[Named]:
+    """That of an attacker who is hardly ever wrong."""
+    found, lies = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
+    yield "high", found["auc"], auc_of(lies, VARIANCE)
+
+
+def alone(world: World, weights: np.ndarray, seed: int) -> Iterator[Named]:
+    """What has an interval in one run."""
+    yield from of_one_run(world, *world.run(ABOVE, weights))
+    yield from of_strong(world, weights)
+    if (alike := world.run(ABOVE, weights, matched=True)) is not None:
+        yield from of_one_run(world, *alike, matched=True)
+
+
+def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[Named]:
+    """Everything that has an interval."""
     runs = [world.run(ABOVE, weights) for _ in range(RUNS)]
     (first, lies), aucs = runs[0], [figures["auc"] for figures, _ in runs]
     true = auc_of(lies, VARIANCE)
-    yield "auc", first["auc"], true
-    yield "error_rate", first["equal_error_rate"], error_rate_of(lies)
-    yield "missed", first[f"{MISSED}|{RATE:g}"], missed_of(lies, RATE)
-    yield "first", first["first"], first_of(lies, world.known)
-    yield "auc_patient", first["auc_patient"], true
-    strong, lies = world.run(float(norm.ppf(HIGH)) * np.sqrt(VARIANCE), weights)
-    yield "high", strong["auc"], auc_of(lies, VARIANCE)
+    yield from of_one_run(world, first, lies)
+    yield from of_strong(world, weights)
     of_seeds = auc_of(ABOVE, VARIANCE + SEED**2)
     yield "runs", mean_over_runs(aucs), of_seeds
     yield "generators", world.generators(ABOVE, weights), auc_of(ABOVE, VARIANCE + 2 * SEED**2)
@@ -282,10 +309,7 @@ def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str
     if lower is not None and None not in alike:
         (first, lies), aucs = alike[0], [figures["auc"] for figures, _ in alike]
         true = auc_of(lies, VARIANCE)
-        yield "matched", first["auc"], true
-        yield "matched_error_rate", first["equal_error_rate"], error_rate_of(lies)
-        yield "matched_missed", first[f"{MISSED}|{RATE:g}"], missed_of(lies, RATE)
-        yield "matched_first", first["first"], first_of(lies, world.known, matched=True)
+        yield from of_one_run(world, first, lies, matched=True)
         yield "matched_runs", mean_over_runs(aucs), of_seeds
         difference = paired_runs(aucs[:1], [lower[0]["auc"]])[0]
         yield "matched_difference", difference, true - auc_of(lower[1], VARIANCE)
@@ -304,7 +328,14 @@ def measured(world: World, weights: np.ndarray, seed: int) -> Iterator[tuple[str
     yield "trainings_difference", mean_over_runs(paired_runs(trained, retrained)), true - less
 
 
-def coverage(patients: int, repetitions: int, *, resamplings: int = 120, seed: int = 0) -> dict:
+def coverage(
+    patients: int,
+    repetitions: int,
+    *,
+    resamplings: int = 120,
+    seed: int = 0,
+    measured: Callable[[World, np.ndarray, int], Iterator[Named]] = measured,
+) -> dict:
     """By figure, the share of the intervals that hold the truth, and their median width."""
     rng = np.random.default_rng([seed, patients])
     held: dict[str, list[bool]] = {}
@@ -352,7 +383,17 @@ def main() -> None:
             ]
             for patients, many in REPETITIONS.items()
         }
-        worlds = [together([part.result() for part in parts]) for parts in made.values()]
+        for patients, many in ALONE.items():
+            seeds = range(PARTS[patients], PARTS[patients] + PARTS_ALONE)
+            made[patients] += [
+                pool.submit(coverage, patients, many // PARTS_ALONE, seed=seed, measured=alone)
+                for seed in seeds
+            ]
+        worlds = [
+            together([part.result() for part in parts])
+            | {"repetitions": REPETITIONS[patients], "alone": ALONE.get(patients, 0)}
+            for patients, parts in made.items()
+        ]
     OUT.write_text(json.dumps({"figures": FIGURES, "worlds": worlds}, indent=2) + "\n")
 
 

@@ -67,6 +67,8 @@ def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
     assert kept["figures"] == interval_coverage.FIGURES
     many = {world["patients"]: world["repetitions"] for world in kept["worlds"]}
     assert many == interval_coverage.REPETITIONS
+    alone = {world["patients"]: world["alone"] for world in kept["worlds"] if world["alone"]}
+    assert alone == interval_coverage.ALONE
     for world in kept["worlds"]:
         assert world["coverage"].keys() == kept["figures"].keys()
         for name, share in world["coverage"].items():

@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 
 from anonymize.statistics import Measured
-from attacks.evaluation.differences import Compared, control_of, with_differences
+from attacks.evaluation.differences import Compared, control_of, with_differences, with_margins
 from attacks.measuring.comparisons import holm
+from attacks.measuring.estimates import LabelAuc, NotWorse
 from attacks.measuring.statistics import estimate_identification
-from attacks.results import Attack, Displacement, ImageChange, Matched, Method
+from attacks.results import (
+    Attack,
+    Classification,
+    Displacement,
+    ImageChange,
+    Matched,
+    Method,
+    Utility,
+)
 
 COMMON = 0.05 * np.random.default_rng(0).standard_normal(400)
 
@@ -80,3 +89,22 @@ def test_the_control_moves_pixels_as_far():
     assert control_of(METHODS[2], METHODS) is None
     assert control_of(METHODS[0], METHODS) is None
     assert control_of(METHODS[1], METHODS[:2]) is None
+
+
+def test_margins_are_adjusted_among_all_methods_of_a_kind():
+    ps = {"frozen": (0.03, 0.2), "retrained": (0.01, 0.04, 0.02)}
+
+    def read(p):
+        shown = NotWorse(margin=0.05, not_worse=p < 0.05, equivalent=False, p=p)
+        return Classification(auc=LabelAuc(mean=None), margin=shown)
+
+    def utility(n):
+        return Utility(**{kind: read(of[n]) for kind, of in ps.items() if n < len(of)})
+
+    methods = [Method(name="identity"), *(Method(name="m", utility=utility(n)) for n in range(3))]
+    real, *others = with_margins(methods)
+    assert real == methods[0]
+    for kind, of in ps.items():
+        adjusted = [getattr(m.utility, kind).margin_p_holm for m in others[: len(of)]]
+        assert adjusted == pytest.approx(holm(of))
+    assert others[2].utility.frozen is None

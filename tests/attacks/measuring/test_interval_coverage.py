@@ -9,6 +9,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 REPETITIONS = {11: 1000, 54: 1000, 600: 80}
+ALONE = {600: 600}  # worlds of figures of one run, which take less
 
 
 @pytest.fixture
@@ -20,11 +21,32 @@ def bench(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("patients", REPETITIONS)
 def test_intervals_cover_what_they_say(bench, patients):
-    found = bench.coverage(patients, REPETITIONS[patients], seed=1)
-    spread = 2 * np.sqrt(0.95 * 0.05 / REPETITIONS[patients])
+    hold_what_they_say(bench, bench.coverage(patients, REPETITIONS[patients], seed=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("patients", ALONE)
+def test_intervals_of_one_run_cover_what_they_say(bench, patients):
+    found = bench.coverage(patients, ALONE[patients], seed=1, measured=bench.alone)
+    hold_what_they_say(bench, found)
+
+
+def hold_what_they_say(bench, found):
+    spread = 2 * np.sqrt(0.95 * 0.05 / found["repetitions"])
     for name, share in found["coverage"].items():
         most = 1.0 if name in bench.CAUTIOUS else 0.97 + spread
         assert 0.93 - spread < share <= most, name
+
+
+def test_figures_of_one_run_are_among_all(bench):
+    """The same names and truths, whoever asks."""
+    world = bench.World(54, np.random.default_rng(3))
+    weights = np.ones((3, len(world.codes)))
+    every = {name for name, _, _ in bench.measured(world, weights, 0)}
+    some = {name: true for name, _, true in bench.alone(world, weights, 0)}
+    assert some.keys() < every
+    assert some["high"] == pytest.approx(bench.HIGH, abs=0.01)
+    assert some["auc"] == some["auc_patient"]
 
 
 def test_parts_come_together_by_their_worlds(bench):

@@ -12,6 +12,7 @@ from attacks.measuring.estimates import (
     Difference,
     Estimate,
     Floor,
+    LabelAuc,
     NotWorse,
 )
 from attacks.measuring.several import SeveralGenerators
@@ -27,7 +28,7 @@ from attacks.reporting.tables import (
     not_worse,
     table,
 )
-from attacks.results import Method, Results, Utility
+from attacks.results import Classification, Method, Results, Utility
 
 
 def test_figures_in_words():
@@ -38,19 +39,19 @@ def test_figures_in_words():
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("p", "said"),
     [
+        (1e-9, "loses less than 0.05, p < 0.001"),
+        (0.02, "loses less than 0.05, p 0.02"),
+        (0.2, "0.05 not shown"),  # among all methods, though it is by itself
         (None, "–"),
-        (NotWorse(margin=0.05, not_worse=True, equivalent=True, p=1e-9), "within ±0.05, p < 0.001"),
-        (
-            NotWorse(margin=0.05, not_worse=True, equivalent=False, p=0.02),
-            "loses less than 0.05, p 0.02",
-        ),
-        (NotWorse(margin=0.05, not_worse=False, equivalent=False, p=0.2), "0.05 not shown"),
     ],
 )
-def test_no_worse_in_words(found, said):
-    assert not_worse(found) == said
+def test_no_worse_in_words(p, said):
+    shown = NotWorse(margin=0.05, not_worse=True, equivalent=True, p=0.01)
+    read = LabelAuc(mean=estimate(0.8))
+    assert not_worse(Classification(auc=read, margin=shown, margin_p_holm=p)) == said
+    assert not_worse(Classification(auc=read)) == not_worse(None) == "–"
 
 
 def test_markdown_table():
