@@ -49,7 +49,7 @@ def test_figures_in_words():
 )
 def test_no_worse_in_words(p, said):
     shown = NotWorse(margin=0.05, not_worse=True, equivalent=True, p=0.01)
-    read = LabelAuc(mean=estimate(0.8))
+    read = LabelAuc(mean=0.8)
     assert not_worse(Classification(auc=read, margin=shown, margin_p_holm=p)) == said
     assert not_worse(Classification(auc=read)) == not_worse(None) == "–"
 
