@@ -80,5 +80,13 @@ def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
 def test_attacked_files_are_looked_at_as_an_attacker_does_without_options(bench):
     bench("bench_release_attack")
     rows = committed("release_attack.json")
+    assert all(row["made"]["commit"] for row in rows)
     assert {row["images"] for row in rows} == {"phantom", "pediatric-pneumonia"}
     assert {row["looks_at"] for row in rows} == {load_options("quick", {}).data.size}
+
+
+def test_put_together_is_every_mosaic_of_the_bench(bench):
+    rows = committed("jigsaw.json")
+    assert {row["mosaic"] for row in rows} == {*bench("bench_jigsaw").MOSAICS}
+    assert {row["images"] for row in rows} == {"pediatric-pneumonia, 96 px"}
+    assert all(row["made"]["commit"] for row in rows)
