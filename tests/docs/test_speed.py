@@ -95,9 +95,10 @@ def test_a_panel_of_memory_is_drawn_where_there_is_some(tmp_path, monkeypatch, c
 def test_what_a_case_is_of_is_written_beside_it(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "CASES", {"a": Case("a", "images", 6, lambda times: list)})
     monkeypatch.setattr(registry, "measured", lambda name, rounds, grow: case(name))
-    monkeypatch.setattr(page, "write", lambda *given: None)
     said = CliRunner().invoke(bench.main, ["--out", str(tmp_path)])
     assert said.exit_code == 0, said.output
+    assert {p.suffix for p in tmp_path.iterdir()} == {".json", ".md", ".png"}
+    assert not (tmp_path / "growth.png").exists()  # nothing has grown yet
     (found,) = json.loads((tmp_path / "speed.json").read_text())["cases"]
     assert found["made"]["commit"]
     assert found["made"]["versions"]["Pillow"] == version("Pillow")

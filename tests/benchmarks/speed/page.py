@@ -74,7 +74,7 @@ def _row(case: dict) -> tuple[str, ...]:
 
 def growth_picture(measured: dict, path: Path) -> None:
     """Curves of seconds, and of memory where it was measured, against the amount of work, each as a
-    multiple of the least."""
+    multiple of the least; no picture where none was measured yet."""
     from matplotlib.figure import Figure
 
     grown = {case["name"]: case["growth"] for case in measured["cases"] if case.get("growth")}
@@ -84,6 +84,8 @@ def growth_picture(measured: dict, path: Path) -> None:
         for what in titles
     }
     shown = {what: curves for what, curves in shown.items() if curves}
+    if not shown:
+        return
     figure = Figure(figsize=(3.4 + 3.3 * len(shown), 3.6), layout="constrained")
     panels = figure.subplots(1, len(shown), sharex=True, squeeze=False)[0]
     for axes, (what, curves) in zip(panels, shown.items(), strict=True):
@@ -102,8 +104,7 @@ def growth_picture(measured: dict, path: Path) -> None:
         else:
             axes.set_ylim(0.5, 6)
             axes.set_yticks(ticks := range(1, 6), [f"×{t}" for t in ticks])
-    if shown:
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right", fontsize="small")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right", fontsize="small")
     figure.savefig(path, dpi=120)
 
 
