@@ -119,6 +119,9 @@ class RandomWarpOptions(NoiseOptions):
     size: int = Field(256, ge=16, le=2048, description="the noise has size × size vectors")
     kernel: int = Field(9, ge=1, description="Gaussian filter of the field: its pixels, odd")
     sigma: float = Field(2.0, gt=0, description="its standard deviation in pixels of the field")
+    border: Literal["reference"] | None = Field(
+        None, description="the published program's frame, which folds inwards at every strength"
+    )
     controls: int | None = Field(
         None, ge=4, le=256, description="of a cubic B-spline instead of the filter, on a side"
     )
@@ -132,6 +135,8 @@ class RandomWarpOptions(NoiseOptions):
     @model_validator(mode="before")
     @classmethod
     def _strength(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if values.get("border") == "replicate":  # the generator's word for none
+            values = {**values, "border": None}
         if values.get("rms") is None:
             return values
         if values.get("mu") is not None:
@@ -145,6 +150,8 @@ class RandomWarpOptions(NoiseOptions):
         for name in ("squarings", "tone"):
             if getattr(self, name) is not None and self.controls is None:
                 raise ValueError(f"{name} needs controls, the spline's")
+        if self.controls and self.border:
+            raise ValueError("border=reference is of the filter; leave controls out")
         if self.controls and self.controls > self.size:
             raise ValueError(f"controls must be at most size, {self.size}, got {self.controls}")
         return self

@@ -18,7 +18,7 @@ from attacks.results import REAL, Method
 
 WARP = "random-warp"
 ALIKE = 0.1  # share by which displacements may differ
-KIND = ("kernel", "sigma", "controls", "squarings", "tone")  # of a warp, learnt or not
+KIND = ("kernel", "sigma", "border", "controls", "squarings", "tone")  # of a warp, learnt or not
 
 
 @dataclass(frozen=True)

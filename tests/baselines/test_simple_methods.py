@@ -123,6 +123,37 @@ def test_a_control_has_the_rms_that_it_is_asked_for(kind):
         assert flow.jacobian_determinant(displacement).min() > 0
 
 
+@pytest.mark.parametrize("rms", [0.15, 0.2])
+def test_a_control_of_a_framed_field_has_its_frame_and_its_rms(rms):
+    """The frame is what the published filter makes of no displacement; the rest is noise."""
+    model = anonymize.load(f"random-warp:rms={rms},size=64,seed=1,border=reference")
+    images = torch.rand(2, 1, 64, 64, generator=torch.manual_seed(0))
+    displacement = model.displacement(images)
+    found = flow.magnitude(displacement).square().mean((1, 2, 3)).sqrt()
+    assert torch.allclose(found, torch.tensor(rms), rtol=1e-3)
+    beside = displacement - flow.smooth(torch.zeros(1, 2, 64, 64), border="reference")
+    assert abs(torch.corrcoef(beside.flatten(1))[0, 1]) < 0.3  # another image, other noise
+    framed = anonymize.load("random-warp:mu=0.02,size=64,seed=1,border=reference")
+    own = framed.displacement(images) - displacement + beside
+    assert torch.allclose(own.abs().amax((1, 2, 3)), torch.tensor(0.02))
+
+
+def test_a_framed_field_moves_no_less_than_its_frame():
+    least = flow.magnitude(flow.smooth(torch.zeros(1, 2, 64, 64), border="reference"))
+    model = anonymize.load("random-warp:rms=0.05,size=64,seed=1,border=reference")
+    found = flow.magnitude(model.displacement(torch.rand(1, 1, 64, 64)))
+    assert found.square().mean().item() == pytest.approx(least.square().mean().item(), rel=0.01)
+
+
+def test_a_replicated_border_is_no_other_warp():
+    images = torch.rand(1, 1, 64, 64)
+    fields = [
+        anonymize.load(f"random-warp:mu=0.02,size=64,seed=1{kind}").displacement(images)
+        for kind in ("", ",border=replicate")
+    ]
+    assert torch.equal(*fields)
+
+
 def test_a_control_of_a_velocity_is_bounded_and_smooth():
     plain, spline, velocity = (
         anonymize.load(f"random-warp:mu=0.2,size=64,seed=1{kind}").displacement(WIDE)

@@ -66,6 +66,10 @@ def test_a_control_is_of_the_kind_of_its_method():
     kind = {"controls": 8, "squarings": 4, "tone": 0.1}
     warp = anonymize.load(control_for(moved(2.0, kernel=9, sigma=2.0, **kind), 101))
     assert {name: warp.options[name] for name in kind} == kind
+    framed = {border: moved(9.0, border=border) for border in ("replicate", "reference")}
+    made = {b: anonymize.load(control_for(m, 64)).options for b, m in framed.items()}
+    assert made["reference"]["border"] == "reference"
+    assert "border" not in made["replicate"]
 
 
 @pytest.mark.parametrize(
