@@ -28,6 +28,7 @@ SMALL = {
     "data.images": 200,
     "classifier.epochs": 2,
     "verifier.epochs": 2,
+    "evaluation.contrastive": {"epochs": 10},
     "evaluation.repeats": 1,
     "evaluation.utility_repeats": 1,
 }
