@@ -152,6 +152,8 @@ class RandomWarpOptions(NoiseOptions):
                 raise ValueError(f"{name} needs controls, the spline's")
         if self.controls and self.border:
             raise ValueError("border=reference is of the filter; leave controls out")
+        if self.border and self.rms is None:
+            raise ValueError("border=reference moves further than mu; give rms instead")
         if self.controls and self.controls > self.size:
             raise ValueError(f"controls must be at most size, {self.size}, got {self.controls}")
         return self

@@ -71,15 +71,13 @@ class RandomWarp(Noisy):
 
     def _framed(self, noise: Tensor) -> Tensor:
         """Smooth noise beside the frame, which moves by itself: with that, it moves by ``rms``, or
-        as little more as it does alone; ``mu`` is the noise's own."""
+        as little more as it does alone."""
         o = self.settings
         frame, whole = (
             flow.smooth(field, kernel=o.kernel, sigma=o.sigma, border=o.border)
             for field in (torch.zeros_like(noise), noise)
         )
         own = whole - frame
-        if o.rms is None:
-            return frame + o.mu / own.abs().max() * own
         pairs = (own, own), (own, frame), (frame, frame)
         square, mixed, alone = ((a * b).sum(1).mean() for a, b in pairs)
         root = (mixed**2 - square * (alone - o.rms**2)).clamp(min=0).sqrt()

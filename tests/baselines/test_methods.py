@@ -61,6 +61,7 @@ def test_displacement_of_a_larger_image_is_the_same_field(model_file):
         ("random-warp:mu=0.1,rms=0.1", "random-warp: give mu or rms, not both"),
         ("random-warp:squarings=7", "squarings needs controls"),
         ("random-warp:controls=8,border=reference", "border=reference is of the filter"),
+        ("random-warp:mu=0.1,border=reference", "further than mu; give rms instead"),
         ("random-warp:size=16,controls=20", "controls must be at most size, 16, got 20"),
         ("k-same:k=1", "option k"),
         ("k-same:codes=0", "option codes"),

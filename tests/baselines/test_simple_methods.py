@@ -133,9 +133,6 @@ def test_a_control_of_a_framed_field_has_its_frame_and_its_rms(rms):
     assert torch.allclose(found, torch.tensor(rms), rtol=1e-3)
     beside = displacement - flow.smooth(torch.zeros(1, 2, 64, 64), border="reference")
     assert abs(torch.corrcoef(beside.flatten(1))[0, 1]) < 0.3  # another image, other noise
-    framed = anonymize.load("random-warp:mu=0.02,size=64,seed=1,border=reference")
-    own = framed.displacement(images) - displacement + beside
-    assert torch.allclose(own.abs().amax((1, 2, 3)), torch.tensor(0.02))
 
 
 def test_a_framed_field_moves_no_less_than_its_frame():
