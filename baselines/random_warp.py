@@ -70,8 +70,8 @@ class RandomWarp(Noisy):
         return moved
 
     def _framed(self, noise: Tensor) -> Tensor:
-        """Smooth noise beside the frame, which moves by itself: with that, it moves by ``rms``, or
-        as little more as it does alone."""
+        """The frame, and smooth noise scaled so that together they have ``rms``, or the least that
+        they can where the frame alone has more."""
         o = self.settings
         frame, whole = (
             flow.smooth(field, kernel=o.kernel, sigma=o.sigma, border=o.border)

@@ -2,7 +2,7 @@
 
 Every number is a method; the key beside the panels names it. A filled mark is of several
 trainings of the classifier, an open one of a single training; a square one was measured at 64 px.
-Bars cross at the figures; marks that would hide each other stand a little beside.
+Marks stand at the figures, where their bars cross.
 """
 
 from collections.abc import Iterator, Mapping
@@ -56,10 +56,8 @@ def frontier(path: Path) -> None:
             "highest AUC of all attackers, matched impostors   ← more private", size=10
         )
         _names(key, names)
-        for axes, name in zip((left, right), PANELS, strict=True):
+        for axes, name, larger in zip((left, right), PANELS, (False, True), strict=True):
             _references(axes, name)
-        figure.canvas.draw()  # settles the layout, and with it how near marks are
-        for axes, larger in ((left, False), (right, True)):
             shown = [
                 _Mark([*names].index(title) + 1, method, other if larger else method)
                 for title, method, other in releases

@@ -49,8 +49,7 @@ def compared(found: Difference) -> str:
     """A difference with its interval, and its p among all of its reading (Holm)."""
     if found.difference.ci95 is None:
         return f"{signed(found.difference)}, not known how surely"
-    p = found.p_holm
-    sure = "" if p is None else ", p < 0.001" if p < LEAST else f", p {p:.2g}"
+    sure = "" if found.p_holm is None else f", {_sure(found.p_holm)}"
     return signed(found.difference) + sure
 
 
@@ -59,8 +58,11 @@ def not_worse(found: Classification | None) -> str:
     if found is None or found.margin is None or found.margin_p_holm is None:
         return "–"
     margin, p = found.margin.margin, found.margin_p_holm
-    sure = f"p < {LEAST}" if p < LEAST else f"p {p:.2g}"
-    return f"loses less than {margin:g}, {sure}" if p < 0.05 else f"{margin:g} not shown"
+    return f"loses less than {margin:g}, {_sure(p)}" if p < 0.05 else f"{margin:g} not shown"
+
+
+def _sure(p: float) -> str:
+    return f"p < {LEAST}" if p < LEAST else f"p {p:.2g}"
 
 
 def number(value: float | None, digits: int) -> str:

@@ -18,6 +18,12 @@ def bench(monkeypatch):
     return importlib.import_module("interval_coverage")
 
 
+@pytest.fixture
+def worlds(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("interval_worlds")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("patients", REPETITIONS)
 def test_intervals_cover_what_they_say(bench, patients):
@@ -27,7 +33,7 @@ def test_intervals_cover_what_they_say(bench, patients):
 @pytest.mark.slow
 @pytest.mark.parametrize("patients", ALONE)
 def test_intervals_of_one_run_cover_what_they_say(bench, patients):
-    found = bench.coverage(patients, ALONE[patients], seed=1, measured=bench.alone)
+    found = bench.coverage(patients, ALONE[patients], seed=1, of=bench.alone)
     hold_what_they_say(bench, found)
 
 
@@ -38,9 +44,9 @@ def hold_what_they_say(bench, found):
         assert 0.93 - spread < share <= most, name
 
 
-def test_figures_of_one_run_are_among_all(bench):
+def test_figures_of_one_run_are_among_all(bench, worlds):
     """The same names and truths, whoever asks."""
-    world = bench.World(54, np.random.default_rng(3))
+    world = worlds.World(54, np.random.default_rng(3))
     weights = np.ones((3, len(world.codes)))
     every = {name for name, _, _ in bench.measured(world, weights, 0)}
     some = {name: true for name, _, true in bench.alone(world, weights, 0)}
@@ -63,39 +69,39 @@ def test_parts_come_together_by_their_worlds(bench):
     assert found["repetitions"] == 7
 
 
-def test_the_truth_of_a_world_is_that_of_very_many_patients(bench):
+def test_the_truth_of_a_world_is_that_of_very_many_patients(worlds):
     """Mean of the measured AUC over worlds of 54 patients: no further off than chance explains."""
     rng = np.random.default_rng(0)
     away = []
     for _ in range(12):
-        world = bench.World(54, rng)
-        figures, above = world.run(bench.ABOVE, np.ones((1, len(world.codes))))
-        true = bench.auc_of(above, bench.VARIANCE), bench.error_rate_of(above)
+        world = worlds.World(54, rng)
+        figures, above = world.run(worlds.ABOVE, np.ones((1, len(world.codes))))
+        true = worlds.auc_of(above, worlds.VARIANCE), worlds.error_rate_of(above)
         away.append(
             [figures[n].value for n in ("auc_patient", "equal_error_rate")] - np.array(true)
         )
     assert (abs(np.mean(away, axis=0)) < 4 * np.std(away, axis=0) / np.sqrt(len(away))).all()
 
 
-def test_error_rates_of_normal_scores_are_those_of_very_many(bench):
+def test_error_rates_of_normal_scores_are_those_of_very_many(worlds):
     """A second derivation: of half a million drawn scores of each kind."""
     rng = np.random.default_rng(0)
-    genuine = 2 + np.sqrt(bench.GENUINE) * rng.standard_normal(500_000)
-    impostor = np.sqrt(bench.IMPOSTOR) * rng.standard_normal(500_000)
+    genuine = 2 + np.sqrt(worlds.GENUINE) * rng.standard_normal(500_000)
+    impostor = np.sqrt(worlds.IMPOSTOR) * rng.standard_normal(500_000)
     threshold = np.quantile(impostor, 0.99)
-    assert bench.missed_of(2, 0.01) == pytest.approx((genuine < threshold).mean(), abs=3e-3)
-    equal = 2 * np.sqrt(bench.IMPOSTOR) / (np.sqrt(bench.GENUINE) + np.sqrt(bench.IMPOSTOR))
-    assert bench.error_rate_of(2) == pytest.approx((genuine < equal).mean(), abs=3e-3)
-    assert bench.error_rate_of(2) == pytest.approx((impostor > equal).mean(), abs=3e-3)
+    assert worlds.missed_of(2, 0.01) == pytest.approx((genuine < threshold).mean(), abs=3e-3)
+    equal = 2 * np.sqrt(worlds.IMPOSTOR) / (np.sqrt(worlds.GENUINE) + np.sqrt(worlds.IMPOSTOR))
+    assert worlds.error_rate_of(2) == pytest.approx((genuine < equal).mean(), abs=3e-3)
+    assert worlds.error_rate_of(2) == pytest.approx((impostor > equal).mean(), abs=3e-3)
 
 
 @pytest.mark.parametrize("matched", [False, True])
-def test_first_guesses_of_worlds_are_those_of_many_others(bench, matched):
+def test_first_guesses_of_worlds_are_those_of_many_others(worlds, matched):
     """A second derivation of the truth: what is measured in some worlds, on average."""
     rng, away = np.random.default_rng(1), []
     for _ in range(40):
-        world = bench.World(54, rng)
-        found = world.run(bench.ABOVE, np.ones((1, len(world.codes))), matched=matched)
+        world = worlds.World(54, rng)
+        found = world.run(worlds.ABOVE, np.ones((1, len(world.codes))), matched=matched)
         figures, above = found
-        away.append(figures["first"].value - bench.first_of(above, 54, matched=matched))
+        away.append(figures["first"].value - worlds.first_of(above, 54, matched=matched))
     assert abs(np.mean(away)) < 4 * np.std(away) / np.sqrt(len(away))

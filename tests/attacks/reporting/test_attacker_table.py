@@ -2,14 +2,9 @@
 
 from test_results import first_version
 
-from attacks.measuring.estimates import (
-    Estimate,
-)
+from attacks.measuring.estimates import Estimate
 from attacks.reporting.attacker_table import attacker_table
-from attacks.reporting.tables import (
-    MAX_ATTACKER_COLUMNS,
-    table,
-)
+from attacks.reporting.tables import MAX_ATTACKER_COLUMNS, table
 from attacks.results import Attack, Method, Results, Source
 
 

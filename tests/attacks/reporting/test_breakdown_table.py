@@ -5,18 +5,11 @@ from changing import altered
 from test_results import estimate, made_up, matched, with_attacks
 
 from attacks.evaluation.evaluate import Evaluation
-from attacks.measuring.estimates import (
-    Breakdown,
-    GroupRate,
-)
+from attacks.measuring.estimates import Breakdown, GroupRate
 from attacks.reporting.figure_rows import COLUMNS, figure_rows
 from attacks.reporting.readings import ALL, MATCHED
 from attacks.reporting.report import write_report
-from attacks.reporting.tables import (
-    TOO_FEW,
-    breakdown_table,
-    false_match_rate,
-)
+from attacks.reporting.tables import TOO_FEW, breakdown_table, false_match_rate
 from attacks.results import Results
 
 

@@ -8,13 +8,7 @@ from changing import altered
 from test_attacker_table import levelled
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
-from attacks.measuring.estimates import (
-    Difference,
-    Estimate,
-    Floor,
-    LabelAuc,
-    NotWorse,
-)
+from attacks.measuring.estimates import Difference, Estimate, Floor, LabelAuc, NotWorse
 from attacks.measuring.several import SeveralGenerators
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
@@ -22,12 +16,7 @@ from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.folder import pages
 from attacks.reporting.generator_table import generator_table
 from attacks.reporting.readings import NONE_ALIKE, explained
-from attacks.reporting.tables import (
-    in_words,
-    markdown,
-    not_worse,
-    table,
-)
+from attacks.reporting.tables import in_words, markdown, not_worse, table
 from attacks.results import Classification, Method, Results, Utility
 
 
