@@ -24,7 +24,7 @@ class Mosaic(SetMethod):
     they fade. Patches are left over where g² does not divide them, and not shown. With ``warp``
     each is deformed by a random smooth field, another one wherever it is shown, so that other
     pixels around come into it: together up to ``uses``·m/g² of an image. A ``band`` leaves out fine
-    structure, or coarse.
+    structure, or coarse; ``cut`` parts them.
 
     What is not promised: that a patch tells nobody, who has the image it is of, whose it is.
     """
@@ -55,4 +55,4 @@ class Mosaic(SetMethod):
         (height, width), o = images.batch(np.zeros(0, int)).shape[-2:], self.settings
         placed, weight = np.stack(outputs), weights((height, width), o.g, o.feather)
         warps = None if o.warp is None else Warps.drawn(o.warp, placed.shape, rng)
-        return patchwork(images, placed, weight, warps, o.band)
+        return patchwork(images, placed, weight, warps, o.band, o.cut)

@@ -180,7 +180,13 @@ class MosaicOptions(SetOptions):
         None, gt=0, le=0.3, description="RMS of a random warp of each patch; half an image is 1"
     )
     band: Band | None = Field(
-        None, description="coarse or fine structure alone, parted at 1/64 of the side; else both"
+        None, description="coarse or fine structure alone, parted at cut; else both"
+    )
+    cut: float = Field(
+        1 / 64,
+        gt=0,
+        le=0.25,
+        description="of the side: standard deviation of the filter that parts coarse from fine",
     )
 
     @model_validator(mode="after")

@@ -12,9 +12,8 @@ from torch import Tensor
 from anonymize import flow, spline
 from anonymize.data.batches import Images, in_batches
 from anonymize.errors import UsageError
-from baselines.options import Band
+from baselines.options import Band, MosaicOptions
 
-FINE = 1 / 64  # of the side: standard deviation of the filter that tells fine structure from coarse
 REACH = 4  # standard deviations to each side
 FLAT = 1e-4  # of the range: what varies less is not enlarged
 BATCH = 64
@@ -53,6 +52,7 @@ def patchwork(
     weight: Tensor,
     warps: Warps | None = None,
     band: Band | None = None,
+    cut: float = MosaicOptions().cut,
 ) -> Tensor:
     """Mosaics float32 (M, 1, H, W) in [0, 1]: each the sum of its images, weighted and equalised.
 
@@ -66,6 +66,7 @@ def patchwork(
         weight: (g², H, W), see :func:`weights`.
         warps: deforms each patch; None: none.
         band: the part that is shown; None: both.
+        cut: of :func:`standardised`.
     """
     cells = placed.shape[1]
     seen = [_reach(part) for part in weight]
@@ -75,7 +76,7 @@ def patchwork(
     rows, starts = np.unique(placed.reshape(-1)[places], return_index=True)
     of_row = np.split(places, starts[1:])
     for batch in in_batches(np.arange(len(rows)), BATCH):
-        split = zip(batch, *standardised(images.batch(rows[batch])), strict=True)
+        split = zip(batch, *standardised(images.batch(rows[batch]), cut), strict=True)
         for number, part, level in split:
             for place in of_row[number].tolist():
                 mosaic, cell = divmod(place, cells)
@@ -90,11 +91,12 @@ def patchwork(
     return (mean + told).clamp(0, 1)[:, None]
 
 
-def standardised(images: Tensor) -> tuple[Tensor, Tensor]:
+def standardised(images: Tensor, cut: float) -> tuple[Tensor, Tensor]:
     """Images (N, 1, H, W) as coarse and fine part (N, 2, H, W) of mean 0 and deviation 1 each, and
-    the mean of the image with the two deviations (N, 3). A part that does not vary is 0."""
+    the mean of the image with the two deviations (N, 3). A part that does not vary is 0. They are
+    parted by a Gaussian filter of deviation ``cut``, a share of the longer side."""
     high, wide = images.shape[-2:]
-    sigma = max(high, wide) * FINE
+    sigma = max(high, wide) * cut
     kernel = tuple(2 * min(round(REACH * sigma), side - 1) + 1 for side in (high, wide))
     coarse = gaussian_blur2d(images, kernel, (sigma, sigma), border_type="replicate")
     parts = torch.cat([coarse, images - coarse], dim=1)

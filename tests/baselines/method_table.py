@@ -95,7 +95,7 @@ SET_CASES = (
     Case("mosaic", "g=3,m=9,uses=2,feather=0,seed=1"),
     Case("mosaic", "g=2,m=2,read=0.5,seed=1"),
     Case("mosaic", "g=2,m=2,band=coarse", key=True),
-    Case("mosaic", "g=2,m=2,band=fine,seed=1"),
+    Case("mosaic", "g=2,m=2,band=fine,cut=0.03,seed=1"),
     Case("k-same", "k=3,read=1", key=True),
     Case("mosaic", "g=2,m=1,by=teacher,codes=2,feather=1,seed=1"),
     Case("utility-code", "codes=4,donors=3,seed=1"),

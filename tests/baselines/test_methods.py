@@ -73,6 +73,7 @@ def test_displacement_of_a_larger_image_is_the_same_field(model_file):
         ("mosaic:feather=1.1", "option feather"),
         ("mosaic:warp=0.4", "option warp"),
         ("mosaic:band=middle", "option band"),
+        ("mosaic:cut=0.3", "option cut"),
         ("utility-code:own=0.6", "utility-code: option own"),
         ("utility-code:donors=1", "utility-code: option donors"),
         ("utility-code:pool=0", "utility-code: option pool"),

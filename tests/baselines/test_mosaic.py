@@ -114,9 +114,9 @@ def test_the_first_patch_is_upper_left_and_the_second_beside_it():
 # Pixels
 
 
-def equalised(images, band=None):
+def equalised(images, band=None, cut=1 / 64):
     """Images (n, H, W) of the same mean, spread and energy, by scipy in double precision."""
-    sigma = max(images.shape[1:]) / 64
+    sigma = max(images.shape[1:]) * cut
     radius = round(4 * sigma)
     coarse = np.stack([gaussian_filter(i, sigma, mode="nearest", radius=radius) for i in images])
     fine = images - coarse
@@ -139,16 +139,24 @@ def each_sd(images):
 
 
 @pytest.mark.parametrize(
-    ("feather", "band"), [(0, None), (0.5, None), (0.5, "coarse"), (0.5, "fine")]
+    ("feather", "of_a_band"),
+    [
+        (0, {}),
+        (0.5, {}),
+        (0.5, {"band": "coarse"}),
+        (0.5, {"band": "coarse", "cut": 1 / 32}),
+        (0.5, {"band": "fine"}),
+        (0.5, {"cut": 1 / 16}),
+    ],
 )
-def test_a_mosaic_is_the_weighted_sum_of_equalised_images(feather, band):
+def test_a_mosaic_is_the_weighted_sum_of_equalised_images(feather, of_a_band):
     images = GIVEN.images.batch(np.arange(20))
     rows = np.random.default_rng(0).integers(0, 20, (7, 9))
     weight = weights((30, 41), 3, feather)
-    found = patchwork(HeldImages(images), rows, weight, band=band)
+    found = patchwork(HeldImages(images), rows, weight, **of_a_band)
     assert found.shape == (7, 1, 30, 41)
     for mosaic, own in zip(found, rows, strict=True):
-        alike = equalised(images[own, 0].double().numpy(), band)
+        alike = equalised(images[own, 0].double().numpy(), **of_a_band)
         expected = (weight.numpy() * alike).sum(axis=0).clip(0, 1)
         np.testing.assert_allclose(mosaic[0].numpy(), expected, atol=2e-5)
 
@@ -209,8 +217,8 @@ def test_no_more_of_anybody_is_shown_than_is_told(warp, uses):
 
 def test_brightness_contrast_sharpness_and_noise_are_taken_off():
     images = GIVEN.images.batch(np.arange(6))
-    parts, level = standardised(images)
-    dull, _ = standardised(0.3 * images + 0.2)
+    parts, level = standardised(images, 1 / 64)
+    dull, _ = standardised(0.3 * images + 0.2, 1 / 64)
     torch.testing.assert_close(dull, parts, atol=1e-4, rtol=0)
     torch.testing.assert_close(parts.mean(dim=(2, 3)), torch.zeros(6, 2), atol=1e-5, rtol=0)
     torch.testing.assert_close(parts.square().mean(dim=(2, 3)), torch.ones(6, 2))
