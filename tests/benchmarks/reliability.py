@@ -15,6 +15,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
 
 import memory
+from origin import origin
 
 from anonymize.release.workers import worker_pool
 
@@ -98,6 +99,7 @@ def finish(result: dict, out: str | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         about = {
             "command": f"python tests/benchmarks/{script}",
+            **origin(),
             "versions": {name: version(name) for name in PACKAGES},
             "python": platform.python_version(),
         }

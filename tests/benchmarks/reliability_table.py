@@ -68,7 +68,7 @@ def kills(r):
 def receive(r):
     yield (
         f"{r['objects']:,} images from {r['senders']} senders (storescu) to `anonymize receive`, "
-        f"killed {r['kills']} times and started again, then to an archive (storescp)",
+        f"killed {r['kills']} times and started again, then to an archive ({r['archive']})",
         f"{r['accounted for']:,} accounted for: {r['released']:,} released, {r['released twice']} "
         f"twice, {r['in the archive']:,} in the archive, {r['left in the spool']} left behind",
     )

@@ -11,7 +11,7 @@ from collections import Counter
 from contextlib import contextmanager
 
 import dicom_specimens as dicom
-from programs import archive, call, free_port
+from programs import call, free_port, holding
 from receiving import spooled, until
 
 from anonymize.release.verify import verify
@@ -88,11 +88,11 @@ def sender(title, port, folders, calls):
             time.sleep(0.2)
 
 
-def run(folder, count, kills):
+def run(folder, count, kills, archive="storescp"):
     """Sends ``count`` objects and kills at least ``kills`` nodes meanwhile; gives figures."""
     begun, calls, port = time.monotonic(), Counter(), free_port()
     folders = objects(folder / "in", count)
-    with archive(folder / "archive") as theirs:
+    with holding(archive, folder / "archive") as theirs:
         nodes = Killed(folder, port, theirs.to)
         senders = [
             threading.Thread(target=sender, args=(title, port, folders[n :: len(SENDERS)], calls))
@@ -108,11 +108,12 @@ def run(folder, count, kills):
             until(lambda: not spooled(folder), HOUR)
             last.send_signal(signal.SIGTERM)
             status = last.wait(HOUR)
-        figures = accounted(folder, theirs.folder, count)
+        figures = accounted(folder, theirs.uids(), count)
     return {
         "objects": count,
         "senders": len(SENDERS),
         "kills": nodes.kills,
+        "archive": theirs.name,
         "associations": calls.total(),
         "associations sent again": calls["tried again"],
         **figures,
@@ -121,15 +122,15 @@ def run(folder, count, kills):
     }
 
 
-def accounted(folder, stored, count):
-    """What the journals, OUT and the archive say of ``count`` objects."""
+def accounted(folder, theirs, count):
+    """What the journals, OUT and the archive, which holds the UIDs ``theirs``, say of ``count``
+    objects."""
     private, out = folder / "out-private", folder / "out"
     entries = [json.loads(line) for line in (private / "journal.jsonl").open()][1:]
     tries = [json.loads(line) for line in (private / "forward.jsonl").open()]
     outputs = {path.name for path in out.glob("*.dcm")}
     named = {(e["input"], e["output"]) for e in entries if not e["reason"]}
     uids = {dicom.opened((out / name).read_bytes()).SOPInstanceUID for name in outputs}
-    theirs = {dicom.opened(path.read_bytes()).SOPInstanceUID for path in stored.iterdir()}
     inputs = Counter(e["input"] for e in entries if not e["reason"])
     delivered = {t["output"] for t in tries if t["state"] == "delivered"}
     expected = {f"{dicom.UIDS['instance']}.{n}.dcm" for n in range(count)}

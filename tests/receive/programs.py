@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+import dicom_specimens as dicom
+
 DCMTK = ("storescu", "storescp", "echoscu", "dcmcjpeg")
 ORTHANC = shutil.which("Orthanc")
 DICOMWEB = Path("/usr/share/orthanc/plugins/libOrthancDicomWeb.so")
@@ -103,4 +105,31 @@ def orthanc(folder):
             store=f"ORTHANC@127.0.0.1:{port}",
             stow=f"{url}/dicom-web/studies",
             instances=instances,
+            version=asked("/system")["Version"],
+        )
+
+
+ARCHIVES = ("storescp", "orthanc-store", "orthanc-stow")
+
+
+@contextmanager
+def holding(kind, folder):
+    """One of ARCHIVES: its name, where to send, and the SOP instance UIDs that it holds."""
+    if kind == "storescp":
+        with archive(folder) as theirs:
+            stored = theirs.folder
+            yield SimpleNamespace(
+                name=kind,
+                to=theirs.to,
+                uids=lambda: {
+                    dicom.opened(p.read_bytes()).SOPInstanceUID for p in stored.iterdir()
+                },
+            )
+        return
+    way = kind.partition("-")[2]
+    with orthanc(folder) as theirs:
+        yield SimpleNamespace(
+            name=f"Orthanc {theirs.version}, {way.upper()}",
+            to=getattr(theirs, way),
+            uids=lambda: {one["SOPInstanceUID"] for one in theirs.instances()},
         )

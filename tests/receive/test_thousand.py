@@ -2,7 +2,7 @@
 
 import pytest
 from accounting import run
-from programs import DCMTK, dcmtk
+from programs import ARCHIVES, DCMTK, DICOMWEB, ORTHANC, dcmtk
 
 pytestmark = [
     pytest.mark.slow,
@@ -10,8 +10,11 @@ pytestmark = [
 ]
 
 
-def test_a_thousand_sent_are_a_thousand_accounted_for(tmp_path):
-    found = run(tmp_path, 1000, kills=5)
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_a_thousand_sent_are_a_thousand_accounted_for(tmp_path, archive):
+    if archive.startswith("orthanc") and (ORTHANC is None or not DICOMWEB.exists()):
+        pytest.skip("needs Orthanc: apt-get install orthanc orthanc-dicomweb")
+    found = run(tmp_path, 1000, kills=5, archive=archive)
     assert found["accounted for"] == found["released"] == found["in the archive"] == 1000
     assert found["journalled as delivered"] == 1000
     for name in ("quarantined", "released twice", "left in the spool"):
