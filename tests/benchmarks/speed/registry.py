@@ -9,10 +9,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
-from tests.benchmarks.speed import attackers, images, networks, releases
+from tests.benchmarks.speed import attackers, images, networks, releases, starts
 from tests.benchmarks.speed.case import alternating, growth, peak
 
-CASES = {case.name: case for part in (networks, images, attackers, releases) for case in part.CASES}
+CASES = {
+    case.name: case
+    for part in (networks, images, attackers, releases, starts)
+    for case in part.CASES
+}
 TIMES = (1, 4, 16)
 
 

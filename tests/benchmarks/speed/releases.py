@@ -59,7 +59,7 @@ def _write(kind: str, path: Path, seed: int) -> None:
         Image.fromarray((picture * 255).astype(np.uint8)).save(path, quality=90)
 
 
-def _folder(kind: str, files: int) -> tuple[tempfile.TemporaryDirectory, Path]:
+def folder(kind: str, files: int) -> tuple[tempfile.TemporaryDirectory, Path]:
     kept = tempfile.TemporaryDirectory()
     source, ending = Path(kept.name, "in"), {"PNG": "png", "JPEG": "jpg", "DICOM": "dcm"}[kind]
     source.mkdir()
@@ -80,7 +80,7 @@ def _options(workers: int, text: bool) -> ReleaseOptions:
 
 
 def release(kind: str, method: str, workers: int, text: bool, times: int) -> Work:
-    kept, source = _folder(kind, FILES * times)
+    kept, source = folder(kind, FILES * times)
 
     def apply() -> None:
         with tempfile.TemporaryDirectory() as out:
@@ -94,7 +94,7 @@ def release(kind: str, method: str, workers: int, text: bool, times: int) -> Wor
 
 def workers_alone(kind: str, method: str, workers: int, text: bool, times: int) -> Work:
     """Every file is read, decoded, encoded as its mirror image and looked at; nothing is kept."""
-    kept, source = _folder(kind, FILES * times)
+    kept, source = folder(kind, FILES * times)
 
     def one(found: Found, release: Release, pool: WorkerPool) -> None:
         seen = read_candidate(found, release, pool)
