@@ -160,7 +160,7 @@ class Anonymizer(ABC):
                 f"method {self.name} must give images of shape {tuple(images.shape)}, "
                 f"got {tuple(released.shape)}"
             )
-        if not torch.isfinite(released).all():
+        if released.numel() and not finite(released):
             raise ModelError(f"method {self.name} gave NaN or infinity; look at its weights")
         return released.clamp(0, 1).to(images.dtype)
 
@@ -172,8 +172,15 @@ def check_images(images: Tensor) -> None:
         raise UsageError(f"images must have shape (B, 1, H, W), got {shape}")
     if not images.is_floating_point():
         raise UsageError(f"images must be floating point in [0, 1], got {images.dtype}")
-    if images.numel() and not (images.min() >= 0 and images.max() <= 1):
+    low, high = torch.aminmax(images) if images.numel() else (0, 1)
+    if not 0 <= low <= high <= 1:
         raise UsageError("images must lie in [0, 1]; divide by the largest value of their type")
+
+
+def finite(values: Tensor) -> bool:
+    """True where none of one or more is infinity or NaN, which is the least and the greatest of all
+    that hold it: one pass, and nothing is kept."""
+    return bool(torch.stack(torch.aminmax(values)).isfinite().all())
 
 
 def method_class(name: str) -> type[Anonymizer]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from anonymize import allocation
+from anonymize import allocation, packing
 
 LIKE_BFLOAT16 = ("avx512_bf16", "amx_bf16")  # what a CPU needs to compute in it, not to emulate it
 
@@ -42,8 +42,11 @@ class Inference:
         self.half = half
         self._network = _folded(network)
         self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if next(network.parameters()).is_cpu and packing.works():
+            packing.pack(self._network)
         if half:
-            first = next(m for m in self._network.modules() if isinstance(m, nn.Conv2d))
+            kinds = (packing.Packed, nn.Conv2d)
+            first = next(m for m in self._network.modules() if isinstance(m, kinds))
             *_, last = self._network.children()
             exact = {*first.parameters(), *last.parameters(), *last.buffers()}
             for values in (*self._network.parameters(), *self._network.buffers()):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GROUP = "attacks.attackers"
 DEFAULT = ("verification", "histogram-metric", "training-free")
+DONORS = "donors"  # what tells these is no attacker, and is tested beside them under this name
 
 
 @dataclass(frozen=True)

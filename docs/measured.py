@@ -10,7 +10,7 @@ from reproduced import RESULTS
 
 from attacks.check.known_answers import ASKED, Answer, table
 from attacks.evaluation.checks.check_record import committed, examined_by, shipped
-from attacks.registry import every_level
+from attacks.registry import DONORS, every_level
 from attacks.reporting.tables import markdown
 
 
@@ -91,14 +91,14 @@ def checked() -> str:
     cases = list(dict.fromkeys(o["case"] for o in outcomes))
     found = {(o["attacker"], o["case"]): o for o in outcomes}
     tested = {o["attacker"] for o in outcomes}
+    keys = [*(c.key for c in every_level()), DONORS]
     rows = [
-        (c.key, *(_outcome(found.get((c.key, case)), c.key in tested) for case in cases))
-        for c in every_level()
+        (key, *(_outcome(found.get((key, case)), key in tested) for case in cases)) for key in keys
     ]
     first, last = (f(o["made"] for o in outcomes) for f in (min, max))
     several = f"from {first} to {last}, each attacker with the program of its day"
     days = f"Run {f'on {first}' if first == last else several}.\n"
-    if earlier := [c.key for c in every_level() if tested_earlier([c.key])]:
+    if earlier := [key for key in keys if tested_earlier([key])]:
         days += f"With sources that have changed since: {len(earlier)} of {len(rows)}.\n"
     return f"{markdown(('attacker', *cases), rows)}\n{days}"
 

@@ -1,11 +1,12 @@
 """Prediction without training: the same figures, faster, and never at the price of a gray level."""
 
 import copy
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from anonymize import trained
+from anonymize import packing, trained
 from anonymize.generator_options import FlowOptions
 from anonymize.inference import Inference, computes_bfloat16, drawn
 from anonymize.networks.build import build_generator
@@ -39,10 +40,10 @@ def anonymizer(network, mu):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_an_image_becomes_the_same_alone_and_beside_others(network, half):
-    inference, images = Inference(network, half=half), torch.rand(5, 1, 32, 32)
-    together = inference(images)
+    made, images = Inference(network, half=half), torch.rand(5, 1, 32, 32)
+    together = made(images)
     assert together.dtype == torch.float32
-    assert torch.equal(together, torch.cat([inference(images[i : i + 1]) for i in range(5)]))
+    assert torch.equal(together, torch.cat([made(images[i : i + 1]) for i in range(5)]))
 
 
 def test_in_full_precision_it_is_the_network(network):
@@ -92,6 +93,31 @@ def test_a_batch_norm_in_its_convolution_is_rounded_less(network):
 def test_no_batch_norm_is_left(network, half):
     left = Inference(network, half=half)._network.modules()
     assert not any(isinstance(layer, torch.nn.BatchNorm2d) for layer in left)
+
+
+@pytest.mark.parametrize(("half", "tolerance"), [(False, 1e-6), (True, 0.01)])
+@pytest.mark.skipif(not packing.works(), reason="this torch has no such operators")
+def test_packed_convolutions_are_what_they_were(network, half, tolerance, monkeypatch):
+    fast = Inference(network, half=half)
+    assert not any(isinstance(layer, torch.nn.ReLU) for layer in fast._network.modules())
+    monkeypatch.setattr(packing, "works", lambda: False)
+    plain = Inference(network, half=half)
+    for side in (32, 48, 32):  # weights are laid out for one size at a time
+        images = torch.rand(2, 1, side, side)
+        torch.testing.assert_close(fast(images), plain(images), atol=tolerance, rtol=0)
+        assert torch.equal(copy.deepcopy(fast)(images), fast(images))
+
+
+def test_without_the_operators_it_is_done_in_two(network, monkeypatch):
+    images = torch.rand(2, 1, 32, 32)
+    monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(), raising=False)
+    packing.works.cache_clear()
+    try:
+        assert not packing.works()
+        with torch.no_grad():
+            assert torch.allclose(Inference(network)(images), network(images), atol=1e-5)
+    finally:
+        packing.works.cache_clear()
 
 
 def test_half_precision_is_taken_where_it_changes_no_gray_level(network, bfloat16):

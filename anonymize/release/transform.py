@@ -12,7 +12,7 @@ from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 from anonymize import flow
-from anonymize.anonymizer import Anonymizer
+from anonymize.anonymizer import Anonymizer, finite
 from anonymize.errors import ModelError
 from anonymize.release.figures import Figures
 from anonymize.release.radiograph import Radiograph
@@ -104,12 +104,6 @@ def tone_of(
     if found.shape != (1, 1, *size) or not found.abs().max() <= LARGEST + 1e-6:
         raise Refused(Reason.INVALID_RESULT)
     return found[0, 0].cpu()
-
-
-def finite(values: Tensor) -> bool:
-    """True where none is infinity or NaN, which is the least and the greatest of all that hold
-    it: one pass, and nothing is kept."""
-    return all(math.isfinite(extreme) for extreme in torch.aminmax(values))
 
 
 def memory(radiograph: Radiograph) -> int:

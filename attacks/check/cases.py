@@ -111,6 +111,7 @@ def _of_films(name: str, made: Made, aim: Aim, *made_for: str) -> Case:
 
 
 _mosaics, _means = _load("mosaic:g=2,m=2,seed=1"), _load("k-same:k=2,seed=1")
+STRANGERS = _load("utility-code:codes=6,donors=3,per=image,seed=1")
 AFFINE = AffineMap(degrees=6, scale=0.97, shift=(0.03, -0.02))
 REAL = Case("real images", _identity, "links")
 CASES: tuple[Case, ...] = (
@@ -125,9 +126,11 @@ CASES: tuple[Case, ...] = (
     Case("patients permuted", _identity, "chance", "patients", relabelled=True),
     *_of_sets("mosaics", _mosaics, "jigsaw", "patchwise", "sets"),
     _of_films("mosaics", _mosaics, "links", "jigsaw", "patchwise"),
+    *_of_sets("mosaics, shown twice", _load("mosaic:g=2,m=4,uses=2,seed=1"), "sets"),
     *_of_sets("means", _means, "unmixing", "learned-inverse", "sets"),
     _of_films("means", _means, "links", "unmixing", "learned-inverse"),
-    *_of_sets("codes", _load("utility-code:codes=6,donors=3,per=image,seed=1"), "codes"),
+    *_of_sets("codes", STRANGERS, "codes"),
+    *_of_sets("laid over strangers", _load("utility-code:own=0.3,seed=1"), "histogram-metric"),
     *_of_sets("labels", _load("k-same:k=2,read=1,seed=1"), "labels", asks=""),
     Case("marks", partial(watermarked, seed=1), "links", made_for=("bit-planes",)),
     Case("files", _identity, "links", made_for=("format",), files=as_files),

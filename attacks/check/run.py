@@ -69,7 +69,7 @@ def faults(outcomes: Iterable[Outcome]) -> list[str]:
     return [f"{o.case}: {o.why}" for o in outcomes if o.status == "failed"]
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """AUC, its interval, and what no knowledge would reach."""
 
     auc: float
@@ -83,6 +83,9 @@ class Examination:
     Args:
         options: of the evaluation; ``data`` describe the cohort.
         folder: for the verifier of real images and for checkpoints.
+
+    Attributes:
+        released: gives what an attacker sees of a case's release, and the method.
     """
 
     def __init__(
@@ -92,7 +95,7 @@ class Examination:
         self.compute = compute
         work = Work((), display=Silent())
         self._reference = Reference(folder, {}, options, data, compute, work)
-        self._released, self._view = _by_images(self._release), cache(self._seen)
+        self.released, self._view = _by_images(self._release), cache(self._seen)
         self._member = cache(self._scores)
         self._learnt = lru_cache(KEPT)(self._teach)
         self._data = _by_images(self._cohort)
@@ -108,11 +111,11 @@ class Examination:
                 found = self._measure(attacker, case)
                 if case is REAL:
                     real = found.auc
-                why = _fault(case, found, real)
+                why = fault(case, found, real)
                 if why and case.aim == "comes back" and attacker.level.trained:
                     real = self._measure(attacker, REAL, MORE).auc
                     found = self._measure(attacker, case, MORE)
-                    why = _fault(case, found, real)
+                    why = fault(case, found, real)
             except Exception as error:  # one attacker's fault must not hide the others' tests
                 what = str(error) if isinstance(error, UsageError) else repr(error)
                 yield Outcome(attacker.key, case.name, "failed", why=" ".join(what.split()))
@@ -122,21 +125,21 @@ class Examination:
                 attacker.key, case.name, status, found.auc, found.interval, why, found.chance
             )
 
-    def _measure(self, attacker: Chosen, case: Case, trainings: int = TRAININGS) -> _Found:
+    def _measure(self, attacker: Chosen, case: Case, trainings: int = TRAININGS) -> Found:
         """Of so many trainings, of a learner where it must link."""
         compared = self._compared(attacker, case, "test")
         probes, gallery = (images.owners for images in compared)
         if attacker.level.combine is None:
             again = trainings if attacker.level.trained and case.aim != "chance" else 1
             taught = (self._taught(attacker, case, n) for n in range(again))
-            return _Found(*_auc([linked(made, *compared) for made in taught], probes, gallery))
+            return Found(*_auc([linked(made, *compared) for made in taught], probes, gallery))
         alone, level = self._together(attacker, case), attacker.level
         scores, *whose = combined(level, alone, probes, gallery)
         auc, interval = _auc([scores], *whose)
         if case.aim != "chance":
-            return _Found(auc, interval)
+            return Found(auc, interval)
         drawn = names_dealt_out(alone, level, probes, gallery, seed=self.options.seed)
-        return _Found(auc, _around(auc, drawn), float(np.mean(drawn)))
+        return Found(auc, around(auc, drawn), float(np.mean(drawn)))
 
     def _together(self, attacker: Chosen, case: Case) -> np.ndarray:
         """Scores of a known composition of attackers, before anything becomes of them."""
@@ -163,7 +166,7 @@ class Examination:
         level, real = attacker.level, replace(REAL, relabelled=case.relabelled)
         if not level.trained:
             return self._teach(attacker, level, case.images, n)
-        pixels, known = (self._released(one)[0].pixels for one in (case, real))
+        pixels, known = (self.released(one)[0].pixels for one in (case, real))
         same = level.learns == "real" or torch.equal(pixels, known)
         return self._learnt(attacker, level, (real if same else case).images, n)
 
@@ -171,7 +174,7 @@ class Examination:
         checkpoint = f"{attacker.key}-{case.name}-{n}".replace(":", "-")
         learning = Learning(self.compute, self.folder / f"{checkpoint}.safetensors")
         data, verifier = self._data(case), self._reference.verifier
-        model = self._released(case)[1] if attacker.knowledge == "white-box" else None
+        model = self.released(case)[1] if attacker.knowledge == "white-box" else None
         setting = Setting(self.options, data, verifier, learning, model)
         view = self._view(attacker.knowledge == "white-box", case)
         return view.taught(level, setting, n)
@@ -181,7 +184,7 @@ class Examination:
         return view.compared(asked_of(attacker.level.compares, case.compares), part)
 
     def _seen(self, white_box: bool, case: Case) -> View:
-        shown, method = self._released(case)
+        shown, method = self.released(case)
         data, seed = self._data(case), self.options.seed
         release = Release(data, Parts(data), shown, method, device=CPU, seed=seed)
         # Images that a key gave back have nothing left to undo.
@@ -216,10 +219,11 @@ def _auc(scores: Iterable[np.ndarray], probes: Owners, gallery: Owners) -> tuple
         for own in scores
     ]
     auc = float(np.mean([one.value for one in found]))
-    return auc, _around(auc, np.mean([one.draws for one in found], axis=0))
+    return auc, around(auc, np.mean([one.draws for one in found], axis=0))
 
 
-def _around(auc: float, draws: np.ndarray) -> Interval:
+def around(auc: float, draws: np.ndarray) -> Interval:
+    """Where an AUC lies with 99.9 % certainty, by its values over draws of patients."""
     away = CERTAIN * float(np.nanstd(draws))
     return max(auc - away, 0.0), min(auc + away, 1.0)
 
@@ -266,7 +270,7 @@ def _renamed(owners: Owners, images: np.ndarray, whose: np.ndarray) -> Owners:
     )
 
 
-def _fault(case: Case, found: _Found, real: float | None) -> str:
+def fault(case: Case, found: Found, real: float | None) -> str:
     """What is wrong with a figure; "" where nothing is."""
     low, high = found.interval
     if case.aim == "links":

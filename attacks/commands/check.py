@@ -40,7 +40,8 @@ QUICK = {
     epilog="Examples: attacks check; attacks check --attackers verification,training-free --json"
 )
 @click.option(
-    "--attackers", help="Names, separated by commas; NAME:KNOWLEDGE for another level. [all]"
+    "--attackers",
+    help="Names, separated by commas; NAME:KNOWLEDGE for another level; donors. [all]",
 )
 @click.option("--quick", is_flag=True, help="Few images, short trainings: a trial, not a verdict.")
 @click.option(
@@ -63,7 +64,8 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     warp too. On images of noise, and with the patients' names dealt out anew, it must stay at
     chance. One that combines others is given a known few, and must not lose by a useless one
     among them. What real images do not have, as marks, is put there. A test that does not
-    concern an attacker says why.
+    concern an attacker says why. donors are people whose films stand in for everybody's: those
+    who are shown must be told from others.
 
     --known-answers makes a dozen releases whose privacy is known by their construction, and
     evaluates them: each must be judged rightly, or be marked by a check that names it.
@@ -71,12 +73,15 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-    from attacks.registry import refuse_unknown
+    from attacks.registry import DONORS, refuse_unknown
 
-    for name in attackers.split(",") if attackers else ():
-        refuse_unknown(name.strip().partition(":")[0])
+    asked_for = [name.strip() for name in attackers.split(",")] if attackers else []
+    for name in asked_for:
+        if name != DONORS:
+            refuse_unknown(name.partition(":")[0])
     from anonymize.configuration import load_options
     from attacks.check.cohort import cohort
+    from attacks.check.donors import of_donors
     from attacks.check.run import Examination, faults
     from attacks.evaluation.checks.check_record import remember
     from attacks.registry import choose, every_level
@@ -88,8 +93,8 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
         return
     if asked["source"] or asked["root"] or out:
         raise UsageError("--source, --root and --out are of --known-answers; add it")
-    names = attackers.split(",") if attackers else [found.key for found in every_level()]
-    chosen = {(found := choose(name)).key: found for name in names}
+    names = asked_for or [*(found.key for found in every_level()), DONORS]
+    keys = dict.fromkeys(name if name == DONORS else choose(name).key for name in names)
     changes = shared.changes(asked, QUICK if quick else {})
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = find_compute(options, device)
@@ -97,10 +102,11 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     with display() as shown, TemporaryDirectory() as folder:
         data = cohort(options.data, counter(shown, "preparing images"))
         examination = Examination(options, data, compute=compute, folder=Path(folder))
-        for key, attacker in chosen.items():
+        for key in keys:
             outcomes[key] = []
             shown.at(f"testing {key}")
-            for outcome in examination.of(attacker):
+            tests = of_donors(examination) if key == DONORS else examination.of(choose(key))
+            for outcome in tests:
                 outcomes[key].append(outcome)
                 click.echo(_line(outcome), err=as_json)
             if not changes:  # one by one: all of them take hours

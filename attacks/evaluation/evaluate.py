@@ -35,6 +35,7 @@ from attacks.measuring.covariates import matched_by
 from attacks.measuring.estimates import Floor
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.small_groups import small_groups
+from attacks.registry import DONORS
 from attacks.results import Check, Made, Results, Source
 
 Runs = Mapping[str, Sequence[Mapping[str, Measured]]]
@@ -118,7 +119,9 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
     reads = (session.readers or [session.reference])[0]
     owners, read = evaluator.attacks.real.owners, evaluator.on_real_images
     floors = Floors(plan, data, owners, reads, compute, read)
-    others = [check for check in (origin, tested(a.key for a in plan.chosen)) if check is not None]
+    keys = [attacker.key for attacker in plan.chosen]
+    keys += [DONORS] * any(m.method.image.donors is not None for m in measured)
+    others = [check for check in (origin, tested(keys)) if check is not None]
     linked = floors.measured(m.method for m in measured)
     return _evaluation(plan, data, measured, linked, left_out, others)
 

@@ -57,11 +57,16 @@ class Covariates:
         return Covariates(self.findings[rows], self.sex[rows], self.view[rows], self.age[rows])
 
     def alike(self, other: Covariates) -> np.ndarray:
-        """bool (N, M): the same findings; and, where known of both, sex, view and age ± 2 years."""
-        found = self.findings[:, None] == other.findings
+        """bool (N, M): :meth:`like` of each with each."""
+        return self[:, None].like(other)
+
+    def like(self, other: Covariates) -> np.ndarray:
+        """bool, one with one: the same findings; and, where known of both, sex, view and age ± 2
+        years."""
+        found = self.findings == other.findings
         for a, b in ((self.sex, other.sex), (self.view, other.view)):
-            found &= (a[:, None] == b) | (a[:, None] < 0) | (b < 0)
-        return found & ~(np.abs(self.age[:, None] - other.age) > YEARS)
+            found &= (a == b) | (a < 0) | (b < 0)
+        return found & ~(np.abs(self.age - other.age) > YEARS)
 
 
 @dataclass(frozen=True)

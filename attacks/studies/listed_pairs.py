@@ -29,8 +29,7 @@ class ListedPairs:
         """bool (n,): matched, as `metrics` defines it."""
         table, (first, second) = self.data.table, (self.pairs.first, self.pairs.second)
         known, identified = covariates_of(table), table.frame["identified"].to_numpy(bool)
-        found = [known[[a]].alike(known[[b]]).item() for a, b in zip(first, second, strict=True)]
-        return np.array(found, bool) & identified[first] & identified[second]
+        return known[first].like(known[second]) & identified[first] & identified[second]
 
     def figures(self, scores: np.ndarray) -> dict[str, Measured]:
         """AUC of scores (n,) over all of the pairs, and over matched ones, where there are both

@@ -20,7 +20,7 @@ from anonymize.fingerprint import fingerprint
 from anonymize.plugins import installed
 from attacks.attackers.combination import TESTED_WITH
 from attacks.evaluation.made_by import program
-from attacks.registry import GROUP, choose
+from attacks.registry import DONORS, GROUP, choose
 from attacks.results import Check, name_of
 
 FILE = "attacks-check.json"
@@ -120,4 +120,5 @@ def examined_by(attacker: str) -> str:
     if chosen and chosen[0].level.combines:
         chosen += map(choose, TESTED_WITH[chosen[0].knowledge])
     settings = Path(str(files("attacks.check") / "check.yaml"))
-    return fingerprint(program(chosen, "attacks.check.run", libraries=False), settings)
+    tests = "attacks.check.donors" if attacker == DONORS else "attacks.check.run"
+    return fingerprint(program(chosen, tests, libraries=False), settings)

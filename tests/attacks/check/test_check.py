@@ -19,10 +19,13 @@ from attacks.attackers.combination import ensemble
 from attacks.attackers.training_free import TrainingFree
 from attacks.check.cases import CASES, REAL
 from attacks.check.cohort import cohort, relabelled
+from attacks.check.donors import CASES as DONORS
+from attacks.check.donors import of_donors
 from attacks.check.maps import AffineMap, Noise, PixelShuffle, SmoothWarp
 from attacks.check.run import Examination, Outcome, faults, names_dealt_out
 from attacks.cli import main
 from attacks.evaluation.checks import check_record as record
+from attacks.evaluation.donors import pool_rows
 from attacks.knowledge.levels import Level
 from attacks.measuring.metrics import Contributors, pair_auc
 from attacks.registry import choose, every_level
@@ -206,6 +209,25 @@ def test_a_release_of_sets_is_for_those_who_are_made_for_it(examination):
     assert found["means, very films"].auc > found["means"].auc > found["means, permuted"].auc
 
 
+def test_whose_films_are_shown_in_the_place_of_others_is_told(examination):
+    found = {o.case: o for o in of_donors(examination)}
+    assert {o.status for o in found.values()} == {"passed"}
+    assert found["strangers"].auc > 0.8
+
+
+@pytest.mark.parametrize(
+    ("knows", "wrong"),
+    [(False, {"strangers"}), (True, {"strangers, noise"})],
+    ids=["nothing", "the pool"],
+)
+def test_what_tells_donors_wrongly_is_caught(examination, monkeypatch, knows, wrong):
+    method = examination.released(DONORS[0])[1]
+    shown = np.isin(examination.data.table.part("train"), pool_rows(method, examination.data.table))
+    scores = shown.astype(float) if knows else np.zeros(len(shown))
+    monkeypatch.setattr("attacks.evaluation.donors._nearest", lambda *_: [scores])
+    assert {o.case for o in of_donors(examination) if o.status == "failed"} == wrong
+
+
 def test_other_images_have_other_checkpoints():
     """Who learns from names dealt out anew must not find what was learnt from the true ones."""
     every = [case.images for case in (*CASES, replace(REAL, relabelled=True))]
@@ -359,7 +381,8 @@ def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, 
 
 def test_what_comes_with_the_program_is_of_every_attacker():
     """Each that there is now, at each level; the outcome of one that is gone is gone, too."""
-    assert {o["attacker"] for o in record.committed()} == {c.key for c in every_level()}
+    every = {"donors", *(c.key for c in every_level())}
+    assert {o["attacker"] for o in record.committed()} == every
     assert [*record.shipped(["pixels", "no such attacker"])] == ["pixels"]
 
 
