@@ -1,6 +1,7 @@
 """What stands in the cells of the tables about methods."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -60,10 +61,11 @@ def less(method: Method, role: str) -> str:
     return next(map(compared, found), "–")
 
 
-def less_control(own: Results, attacker: str, reading: str) -> str:
-    """Of each kind of generators, with the interval over generators and patients; "" of an
-    evaluation that does not say."""
-    found = [(one, to(CONTROL, differences(one, attacker, reading))) for one in own.generators]
+def less_control(own: Results, attacker: str, reading: str, options: Mapping[str, Any]) -> str:
+    """Of each kind of generators with these ``options``, with the interval over generators and
+    patients; "" of an evaluation that does not say."""
+    kinds = [one for one in own.generators if one.options.items() >= options.items()]
+    found = [(one, to(CONTROL, differences(one, attacker, reading))) for one in kinds]
     return "; ".join(f"{compared(d)}, {len(one.seeds)} generators" for one, d in found if d)
 
 

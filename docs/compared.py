@@ -1,7 +1,8 @@
 """Tables that bring several evaluations of one question together."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from cells import (
     CONTROL,
@@ -18,6 +19,7 @@ from cells import (
 )
 from reproduced import RESULTS, results
 
+from anonymize.prichexy_net import PriCheXyNet
 from attacks.measuring.estimates import GroupRate
 from attacks.recommending.evidence import strongest as highest
 from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
@@ -26,6 +28,7 @@ from attacks.results import REAL, Method, Results
 from baselines.random_warp import RandomWarp
 
 MINIATURE, DRAWN, STRONG = "miniature", "miniature/drawn", "miniature/strong"
+OBJECTIVES = "miniature/objectives"
 GAMES = {  # the same game on other images, with other networks
     "miniature/128": "…, 128 px",
     "miniature/224": "…, 224 px",
@@ -133,6 +136,24 @@ def _read(methods: list[Method]) -> list[str]:
 def against_control(main: str = MINIATURE) -> str:
     """What each attacker reaches on real images and on generators of an evaluation, and there less
     on the random warp that moves as far: one attacker and kind of impostors a row."""
+    own = results(main)
+    return text(_against(main, {}), [*_come_to_rest(own.methods), *floors(own)])
+
+
+def by_bound(main: str) -> str:
+    """The same of the generators of each bound."""
+    own = results(main)
+    bounds = dict.fromkeys(m.options["mu"] for m in own.methods if m.name == PriCheXyNet.name)
+    tables = []
+    for mu in bounds:
+        alike = [m for m in own.methods if m.name == PriCheXyNet.name and m.options["mu"] == mu]
+        whole = text(_against(main, {"mu": mu}), _come_to_rest(alike))
+        tables.append(f"At most {mu:g} px along each axis:\n\n{whole}")
+    return "\n".join([*tables, *(f"{line}\n" for line in floors(own))])
+
+
+def _against(main: str, options: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Of the generators with these options."""
     named = {(f"{main}/{p}", "verification"): title for p, title in _beside(main).items()}
     named |= {(main, key): AGAIN.get(key, f"`{key}`") for key in results(main).attackers}
     rows = []
@@ -143,6 +164,7 @@ def against_control(main: str = MINIATURE) -> str:
             found = [
                 (own.auc.mean, d.difference.mean, d.p_holm)
                 for method in methods
+                if method.options.items() >= options.items()
                 if (own := figures(method.privacy[attacker], which)) is not None
                 for d in own.differences
                 if d.role == CONTROL
@@ -151,13 +173,11 @@ def against_control(main: str = MINIATURE) -> str:
             below = sum(less < 0 for less in sure)
             counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
             levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
-            less = less_control(results(key), attacker, which)
+            less = less_control(results(key), attacker, which, options)
             less = less or several(less for _, less, _ in found).replace("-", "−")
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
-    counted = ["generators", "below it", "below it for sure", "above it for sure"]
-    own = results(main)
-    return text(([*header, *counted], rows), [*_come_to_rest(own.methods), *floors(own)])
+    return [*header, "generators", "below it", "below it for sure", "above it for sure"], rows
 
 
 def _come_to_rest(methods: Iterable[Method]) -> list[str]:
