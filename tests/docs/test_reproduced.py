@@ -222,8 +222,8 @@ def test_generators_are_shown_with_their_intervals_where_an_evaluation_has_them(
     words = "−0.010 (−0.030 to +0.010), p 0.6"
     assert f"ensemble, matched impostors, {words}; classifier retrained, {words}." in said
     of_one = own.model_copy(update={"generators": (game,)})
-    assert cells.less_control(of_one, "ensemble", "matched").startswith(words)
-    assert cells.less_control(of_one, "ensemble", "all") == ""
+    assert cells.less_control(of_one, "ensemble", "matched", {}).startswith(words)
+    assert cells.less_control(of_one, "ensemble", "all", {}) == ""
 
 
 def test_figures_of_earlier_days_are_judged_by_todays_rules(tmp_path, monkeypatch):
