@@ -27,3 +27,21 @@ def test_below_the_control_stands_how_far_the_generators_were_trained(key):
 
 def test_nothing_is_said_where_no_generator_was_trained():
     assert compared._come_to_rest(compared.results("sets").methods) == []
+
+
+def test_bounds_apart_are_the_generators_together():
+    """Of each attacker the counts of all bounds add up to those of the whole evaluation."""
+
+    def counts(text):
+        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:2] == "| "]
+        return [(*row[:2], *map(int, row[-4:])) for row in rows if row[-1].isdecimal()]
+
+    apart, together = (
+        f(compared.OBJECTIVES) for f in (compared.by_bound, compared.against_control)
+    )
+    whole = {row[:2]: row[2:] for row in counts(together)}
+    summed = dict.fromkeys(whole, (0, 0, 0, 0))
+    for *of, a, b, c, d in counts(apart):
+        summed[tuple(of)] = tuple(map(sum, zip(summed[tuple(of)], (a, b, c, d), strict=True)))
+    assert summed == whole
+    assert all(row[0] > 0 for row in whole.values())
