@@ -9,7 +9,7 @@ from anonymize.data.batches import Images
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
 from baselines.options import MosaicOptions
-from baselines.patchwork import Warps, patchwork, weights
+from baselines.patchwork import CUT, Warps, patchwork, weights
 from baselines.placing import placed
 from baselines.set_method import SetMethod
 
@@ -55,4 +55,4 @@ class Mosaic(SetMethod):
         (height, width), o = images.batch(np.zeros(0, int)).shape[-2:], self.settings
         placed, weight = np.stack(outputs), weights((height, width), o.g, o.feather)
         warps = None if o.warp is None else Warps.drawn(o.warp, placed.shape, rng)
-        return patchwork(images, placed, weight, warps, o.band, o.cut)
+        return patchwork(images, placed, weight, warps, o.band, o.cut or CUT)

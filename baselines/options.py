@@ -182,11 +182,12 @@ class MosaicOptions(SetOptions):
     band: Band | None = Field(
         None, description="coarse or fine structure alone, parted at cut; else both"
     )
-    cut: float = Field(
-        1 / 64,
+    cut: float | None = Field(
+        None,
         gt=0,
         le=0.25,
-        description="of the side: standard deviation of the filter that parts coarse from fine",
+        description="of the side: standard deviation of the filter that parts coarse from fine; "
+        "none: 1/64",
     )
 
     @model_validator(mode="after")

@@ -12,8 +12,9 @@ from torch import Tensor
 from anonymize import flow, spline
 from anonymize.data.batches import Images, in_batches
 from anonymize.errors import UsageError
-from baselines.options import Band, MosaicOptions
+from baselines.options import Band
 
+CUT = 1 / 64  # of the side: deviation of the filter that tells fine structure from coarse
 REACH = 4  # standard deviations to each side
 FLAT = 1e-4  # of the range: what varies less is not enlarged
 BATCH = 64
@@ -52,7 +53,7 @@ def patchwork(
     weight: Tensor,
     warps: Warps | None = None,
     band: Band | None = None,
-    cut: float = MosaicOptions().cut,
+    cut: float = CUT,
 ) -> Tensor:
     """Mosaics float32 (M, 1, H, W) in [0, 1]: each the sum of its images, weighted and equalised.
 

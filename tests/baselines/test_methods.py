@@ -6,10 +6,13 @@ from method_table import saved
 
 import anonymize
 from anonymize import flow
+from anonymize.anonymizer import GROUP, method_class
 from anonymize.errors import ModelError, UsageError
 from anonymize.model_file import save_model
 from anonymize.options import FlowOptions
+from anonymize.plugins import plugins
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
+from baselines.options import NoiseOptions
 
 
 @pytest.fixture
@@ -105,3 +108,23 @@ def test_wrong_files(tmp_path, model_file):
     save_model(other.unet, wrong.card(data={}, figures={}), tmp_path / "b.safetensors")
     with pytest.raises(ModelError, match="has shape"):
         anonymize.load(tmp_path / "b.safetensors")
+
+
+COUNTED = {
+    "dp-pix": {"b", "epsilon", "m"},
+    "k-same": {"by", "codes", "k"},
+    "mosaic": {"by", "codes", "g", "m", "uses", "feather"},
+    "neural-obfuscation": {"rho", "batch", "embedding", "width", "steps"},
+    "random-warp": {"mu", "size", "kernel", "sigma"},
+    "utility-code": {"codes", "donors", "per", "own", "pool"},
+}
+
+
+def test_an_option_that_comes_later_leaves_what_was_drawn_as_it_was():
+    """Random numbers follow from the options that are not None: by default a later one is."""
+    made = {name: method.Options() for name, method in plugins(GROUP, method_class)}
+    drawn = {name: own for name, own in made.items() if isinstance(own, NoiseOptions)}
+    counted = {
+        name: {key for key, value in own if value is not None} for name, own in drawn.items()
+    }
+    assert counted == COUNTED
