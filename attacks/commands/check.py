@@ -73,18 +73,14 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     Exit status 1 if one fails. `attacks evaluate` with the same version of the program names
     attackers that failed, and those that were not tested.
     """
-    from attacks.registry import DONORS, refuse_unknown
+    from attacks.registry import DONORS, choose
 
-    asked_for = [name.strip() for name in attackers.split(",")] if attackers else []
-    for name in asked_for:
-        if name != DONORS:
-            refuse_unknown(name.partition(":")[0])
+    asked_for = _installed(attackers)
     from anonymize.configuration import load_options
     from attacks.check.cohort import cohort
     from attacks.check.donors import of_donors
     from attacks.check.run import Examination, faults
     from attacks.evaluation.checks.check_record import remember
-    from attacks.registry import choose, every_level
 
     if known_answers:
         if quick:
@@ -93,8 +89,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
         return
     if asked["source"] or asked["root"] or out:
         raise UsageError("--source, --root and --out are of --known-answers; add it")
-    names = asked_for or [*(found.key for found in every_level()), DONORS]
-    keys = dict.fromkeys(name if name == DONORS else choose(name).key for name in names)
+    keys = _keys(asked_for)
     changes = shared.changes(asked, QUICK if quick else {})
     options = load_options(Path(str(files("attacks.check") / "check.yaml")), changes)
     compute = find_compute(options, device)
@@ -117,6 +112,25 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     if failed := sorted(key for key, found in outcomes.items() if faults(found)):
         so = "a trial is no verdict: leave --quick out" if quick else "believe no figure of theirs"
         raise Failure(f"failed: {', '.join(failed)}; {so}", 1)
+
+
+def _installed(attackers: str | None) -> list[str]:
+    """The names that were given; none of them is imported. Raises UsageError: an unknown one."""
+    from attacks.registry import DONORS, refuse_unknown
+
+    names = [name.strip() for name in attackers.split(",")] if attackers else []
+    for name in names:
+        if name != DONORS:
+            refuse_unknown(name.partition(":")[0])
+    return names
+
+
+def _keys(names: list[str]) -> list[str]:
+    """Of these attackers, each once; of all where none is named."""
+    from attacks.registry import DONORS, choose, every_level
+
+    every = names or [*(found.key for found in every_level()), DONORS]
+    return list(dict.fromkeys(name if name == DONORS else choose(name).key for name in every))
 
 
 def _rows(outcomes: dict[str, list[Outcome]]) -> list[dict[str, Any]]:
