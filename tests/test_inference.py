@@ -108,6 +108,13 @@ def test_packed_convolutions_are_what_they_were(network, half, tolerance, monkey
         assert torch.equal(copy.deepcopy(fast)(images), fast(images))
 
 
+def test_whether_it_works_is_tried_without_a_random_number():
+    before = torch.get_rng_state()
+    packing.works.cache_clear()
+    packing.works()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_without_the_operators_it_is_done_in_two(network, monkeypatch):
     images = torch.rand(2, 1, 32, 32)
     monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(), raising=False)

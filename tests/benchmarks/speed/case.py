@@ -25,6 +25,7 @@ class Case:
             whole batch at once, one process.
         grows: is timed at ×1, ×4 and ×16, too.
         pairs: each of them meets each.
+        memory: is measured; not that of a program of its own, which the bench's would hide.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Case:
     plain: Callable[[int], Work] | None = None
     grows: bool = False
     pairs: bool = False
+    memory: bool = True
 
 
 def seconds(work: Work) -> float:

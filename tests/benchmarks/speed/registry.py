@@ -25,7 +25,8 @@ def measured(name: str, rounds: int, grow: bool) -> dict[str, Any]:
     case = CASES[name]
     found = _apart(alternating, name, rounds)
     sides = (False, True) if case.plain else (False,)
-    found["mebibytes"] = [_apart(peak, name, plain) for plain in sides]
+    if case.memory:
+        found["mebibytes"] = [_apart(peak, name, plain) for plain in sides]
     if case.grows and grow:
         found["growth"] = [_apart(growth, name, times) for times in TIMES]
     return found
