@@ -1,9 +1,9 @@
 """What else computes the generator's field: bench_inference.py IMAGES OUT [SIZE...]
 
-Every runtime that is installed (OpenVINO, ONNX Runtime, torch.compile) beside ours, on one core, in
+Other runtimes (pip install openvino onnx onnxruntime; torch.compile) beside ours, on one core, in
 turn, in seconds of computing; how far 8-bit pictures of IMAGES, a folder of radiographs, are then
-from those of float32; and the roofline: what the processor convolves in bfloat16 at its best. OUT
-gets inference.json and inference.md.
+from those of float32; the roofline: what the processor convolves in bfloat16 at its best; and a
+release by the fastest beside one by ours. OUT gets inference.json and inference.md.
 """
 
 import copy
@@ -29,6 +29,7 @@ from anonymize.options import FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 from attacks.reporting.tables import markdown
 
+ROOT = Path(__file__).resolve().parents[2]
 SIZES = (256, 128, 64)
 ROUNDS = 5
 BATCH = 32  # of the plain way
@@ -42,7 +43,7 @@ def main(images: str, out: str, *sizes: str) -> None:
     logging.disable(logging.WARNING)
     with torch.no_grad():
         measured = [of(size, Path(images)) for size in map(int, sizes or SIZES)]
-        found = {"roofline": roofline(), "sizes": measured}
+        found = {"roofline": roofline(), "sizes": measured, "release": release()}
     found = {"command": "python tests/benchmarks/bench_inference.py IMAGES OUT", **found}
     Path(out).mkdir(parents=True, exist_ok=True)
     Path(out, "inference.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -136,6 +137,40 @@ def runtimes(network: nn.Module, images: Tensor) -> Iterator[tuple[str, Field]]:
         yield "ONNX Runtime, int8", onnx_runtime(quantised(path, images))
 
 
+class Given(PriCheXyNet):
+    """A method that computes its field as it is told to."""
+
+    field: Field
+
+    def accelerated(self) -> PriCheXyNet:
+        self.inference = self.field  # type: ignore[assignment]
+        return self
+
+
+def release() -> dict[str, float]:
+    """Seconds of a release of PNG files by one worker, the paper's generator computing beside it
+    in bfloat16, by ours and by OpenVINO, each made before."""
+    from tests.benchmarks.speed import networks, releases
+
+    model = Given(FlowGenerator(FLOW), size=networks.SIZE, fingerprint="0" * 64)
+    network = model.generator.unet
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "network.onnx")
+        image = torch.zeros(1, 1, networks.SIZE, networks.SIZE)
+        torch.onnx.export(network, (image,), path, dynamo=False, input_names=["images"])
+        fields = {"ours": Inference(network, half=True), "OpenVINO": openvino(path, "bf16")}
+    releases._model = lambda method: model
+    work = releases.release("PNG", releases.PAPERS, workers=1, text=False, times=1)
+    taken: dict[str, list[float]] = {name: [] for name in fields}
+    for _ in range(ROUNDS):
+        for name, field in fields.items():
+            model.field = field
+            began = time.perf_counter()
+            work()
+            taken[name].append(time.perf_counter() - began)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
 def compiled(network: nn.Module) -> Field:
     import torch._inductor.config as config
 
@@ -197,8 +232,11 @@ def table(found: dict) -> str:
     peaks = ", ".join(f"{name} {speed:.0f}" for name, speed in found["roofline"].items())
     first = found["sizes"][0]
     told = f"GFLOP/s of a core: {peaks}; {first['flop'] / 1e9:.1f} GFLOP at {first['size']} px."
+    whole = " s, ".join(f"by {name} {seconds:.2f}" for name, seconds in found["release"].items())
+    told += f"\n\nA release of 24 PNG of 1024 × 1024, one worker: {whole} s."
     return f"{markdown(columns, lines)}\n{told}\n"
 
 
 if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "release")]
     main(*sys.argv[1:])
