@@ -14,14 +14,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+READ = {"": "keep", " with OCR": "remove"}  # whether burned-in text is looked for
 MODELS = {"random warp": "random-warp:mu=0.02,size=256", "dp-pix": "dp-pix:b=8,epsilon=0.1"}
 ATTACKS = ["--attackers", "verification,histogram-metric,training-free", "--repeats", "2"]
+ATTACKS += ["--method", MODELS["dp-pix"], "--method", "gaussian-blur:sigma=0.02"]
 # Of classifiers five are trained today, where there was one.
 SMALL = ["--set", "data.images=1000", "--set", "data.patients=300", "--set"]
 SMALL += ["evaluation.utility=false", "--set", "verifier.epochs=3"]
+# What the README compares methods with; no network is trained.
+WITHOUT = ["--attackers", "training-free,histogram-metric", "--set", "evaluation.utility=false"]
+WITHOUT += ["--method", MODELS["dp-pix"], "--method", "random-warp:mu=0.01"]
 
 
 def main(earlier: str, out: str, rounds: str = "3", only: str = "") -> None:
@@ -56,19 +62,20 @@ def commands(scratch: Path) -> dict[str, list[str]]:
 
     found = {}
     for kind, (height, width) in releases.KINDS.items():
-        kept, source = releases._folder(kind, releases.FILES)
+        kept, source = releases.folder(kind, releases.FILES)
         shutil.copytree(source, scratch / kind)
         kept.cleanup()
         for called, model in MODELS.items():
-            for workers in ("1", "2"):
+            for workers, (read, text) in product(("1", "2"), READ.items()):
                 words = ["anonymize", "apply", str(scratch / kind), "OUT", "--model", model]
-                words += ["--text", "keep", "--workers", workers]
-                name = f"apply, 24 {kind} of {height} × {width}, {called}, workers {workers}"
-                found[name] = words
-    words = ["attacks", "evaluate", "--source", "phantom", *ATTACKS, *SMALL, "--out", "OUT"]
-    for spec in (MODELS["dp-pix"], "gaussian-blur:sigma=0.02"):
-        words += ["--method", spec]
-    return found | {"evaluate, three attackers, two methods, 1,000 phantoms": words}
+                words += ["--text", text, "--workers", workers]
+                of = f"{kind} of {height} × {width}, {called}{read}, workers {workers}"
+                found[f"apply, 24 {of}"] = words
+    words = ["attacks", "evaluate", "--source", "phantom", "--out", "OUT"]
+    return found | {
+        "evaluate, three attackers, two methods, 1,000 phantoms": words + ATTACKS + SMALL,
+        "evaluate, two attackers, two methods, 2,000 phantoms": words + WITHOUT,
+    }
 
 
 def seconds(words: list[str], python: str, scratch: Path) -> float:
@@ -79,7 +86,8 @@ def seconds(words: list[str], python: str, scratch: Path) -> float:
         command = [python, "-c", start, *rest, "--device", "cpu"]
         began = time.monotonic()
         done = subprocess.run(command, cwd=own, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-1000:]
+        # 3: the OCR takes a drawn spine for a bar code here and there.
+        assert done.returncode in (0, 3), done.stderr[-1000:]
         return time.monotonic() - began
 
 
