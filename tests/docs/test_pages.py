@@ -13,7 +13,7 @@ import pytest
 import rooms
 import tables
 from click.testing import CliRunner
-from compared import BESIDE, DRAWN, MINIATURE
+from compared import BESIDE, DRAWN, GAMES, MINIATURE
 from reproduced import evaluations
 
 from anonymize import specs
@@ -109,7 +109,7 @@ def test_the_bench_of_known_answers_says_when_it_was_run(tmp_path, monkeypatch):
 
 def test_checks_of_every_evaluation_on_a_page_of_its_own_are_shown():
     """Those of the miniature, attacked once more, are of its methods; those of floors of none."""
-    again = {f"{own}/{pairs}" for own in (MINIATURE, DRAWN) for pairs in BESIDE}
+    again = {f"{own}/{pairs}" for own in (MINIATURE, DRAWN, *GAMES) for pairs in BESIDE}
     floors = {f"{tables.OF_FLOORS}/{own}" for own in tables.SUMMARY}
     assert {*tables.SUMMARY, *tables.FURTHER} == {*evaluations()} - again - floors
 
