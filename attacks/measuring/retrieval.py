@@ -1,17 +1,20 @@
 """How well scores rank the images of a patient first: exact, numpy only."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from attacks.measuring.metrics import (
+    BLOCK,
     Owners,
     check_scores,
     genuine_pairs,
     impostor_pairs,
     known_people,
     of_several,
+    slices,
 )
 
 
@@ -82,12 +85,8 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     check_scores(scores, probes, gallery)
     patients, ranks, first, coin = [], [], [], []
     missed: Counter[int] = Counter()  # log of the chance that no random guess names a patient
-    for i in np.flatnonzero(probes.identified):
-        own = genuine_pairs(probes[i : i + 1], gallery)[0]
-        if not own.any():
-            continue
-        others = impostor_pairs(probes[i : i + 1], gallery)[0]
-        if not others.any():
+    for i, own, others in _compared(probes, gallery):
+        if not own.any() or not others.any():
             continue
         ranked = np.flatnonzero(own | others)
         row, genuine = scores[i, ranked], np.flatnonzero(own)
@@ -108,6 +107,15 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
     chances = -np.expm1([missed[code] for code in shown.tolist()])
     several = of_several(probes, gallery)
     return Retrieval(probed, tuple(ranks), tuple(first), shown, several, np.array(coin), chances)
+
+
+def _compared(probes: Owners, gallery: Owners) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """The row of each identified probe; its genuine pairs, and its impostors', bool (G,)."""
+    for part in slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
+        asked = probes[part]
+        both = genuine_pairs(asked, gallery), impostor_pairs(asked, gallery)
+        for row in np.flatnonzero(asked.identified):
+            yield part.start + row, both[0][row], both[1][row]
 
 
 def _named(probe: Owners, gallery: Owners, genuine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -37,6 +37,7 @@ def kinds_of(images):
     return F.avg_pool2d(images, SIDE // 2).flatten(1).argmax(dim=1).numpy()
 
 
+@pytest.mark.whole
 def test_samples_show_their_kind_and_are_no_film():
     found = made_up(KNOWN.images, members(KNOWN), EACH, seed=3)
     assert found.shape == (KINDS * EACH, 1, SIDE, SIDE)
@@ -95,6 +96,7 @@ def test_a_patient_is_learnt_from_or_held_back_with_all_images():
         assert set(kind[np.isin(rows, np.concatenate(patients))].tolist()) == {number}
 
 
+@pytest.mark.whole
 def test_outputs_are_samples_by_the_codes_that_films_have():
     spec = "utility-code:codes=4,donors=5,seed=1"
     films, model = load(spec).fit(KNOWN), load(f"{spec},samples={EACH}").fit(KNOWN)

@@ -225,7 +225,8 @@ def test_other_attackers_are_another_folder(monkeypatch, tmp_path):
     )
     measured = [Answer.of(BY_NAME["mirrored"], SAID)], SimpleNamespace(results=results)
     monkeypatch.setattr(known_answers, "answers", lambda *given, **named: measured)
-    given = ("--known-answers", "--out", tmp_path, "--device", "cpu", "--attackers")
+    given = ("--known-answers", "--out", tmp_path, "--device", "cpu", "--set", "data.size=32")
+    given += ("--set", "data.patients=60", "--set", "data.images=180", "--attackers")
     assert "right" in ask(main, "check", *given, "training-free").output
     kept = (tmp_path / "known_answers.json").read_bytes()
     refused = ask(main, "check", *given, "bit-planes", code=2).output

@@ -111,6 +111,7 @@ def test_what_is_given_is_known_by_what_it_holds(data, options, tmp_path, monkey
     assert {key for key in found[0] if found[0][key] != found[1][key]} == {"the verifier"}
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("undrawn")
 def test_another_data_set_at_the_same_path_is_no_reason_to_overwrite(tmp_path):
     given, out = taught_on(tmp_path), tmp_path / "out"

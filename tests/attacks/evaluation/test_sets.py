@@ -305,6 +305,7 @@ def test_an_evaluation_measures_it_whole(evaluated):
         assert method.image.displacement_px is None
 
 
+@pytest.mark.whole
 def test_of_strangers_the_pool_alone_and_the_codes_are_measured(evaluated):
     results = Results.read(evaluated / "results.json")
     *others, strangers = results.methods
@@ -330,6 +331,7 @@ def test_of_strangers_the_pool_alone_and_the_codes_are_measured(evaluated):
     assert "codes" in (evaluated / "attackers.md").read_text()
 
 
+@pytest.mark.whole
 def test_what_a_set_is_made_of_is_said(evaluated):
     table = (evaluated / "table.md").read_text()
     assert "outputs" in table
