@@ -63,6 +63,7 @@ def test_what_children_take_is_counted():
     assert 500 < together < 600
 
 
+@pytest.mark.whole
 def test_what_the_children_of_a_case_take_is_its_own():
     nothing, once, grown = said(CASE)
     assert 300 < once - nothing < 400

@@ -93,6 +93,7 @@ def test_evaluate_gives_frames_and_a_figure(tmp_path):
         attacks.evaluate(["dp-pix"], attackers=["training-free"], options=FEW, out=tmp_path / "out")
 
 
+@pytest.mark.whole
 def test_link_gives_the_ranking_and_what_it_is_worth(tmp_path):
     found = attacks.link("phantom:", "phantom:", options=FEW, out=tmp_path / "attack")
     assert len(found.frame) == 120 * 5

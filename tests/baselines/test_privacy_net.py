@@ -40,6 +40,7 @@ def test_the_image_is_predicted_at_the_networks_size():
     assert torch.allclose(model(checked.clamp(0.01, 0.99)), released, atol=1e-3)
 
 
+@pytest.mark.whole
 def test_is_trained_by_the_same_stages(tmp_path):
     settings = [f"--set={key}={value}" for key, value in TRAINED.items()]
     run = tmp_path / "run"

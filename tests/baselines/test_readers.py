@@ -59,6 +59,7 @@ def test_they_say_what_is_shown(found):
         assert plain_auc(label, present) > 0.9
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("targets", [False, True])
 def test_whoever_went_in_taught_no_reader_of_it(targets, monkeypatch):
     learning(monkeypatch, 2)

@@ -48,6 +48,7 @@ def test_samples_show_their_kind_and_are_no_film():
     assert not {one.numpy().tobytes() for one in found} & films
 
 
+@pytest.mark.whole
 def test_the_seed_alone_decides_and_torch_keeps_its_own_state():
     known = blocks(12, 5)
     before = torch.random.get_rng_state()

@@ -204,7 +204,7 @@ def test_work_that_is_ended_ends_all_processes_and_is_continued(tmp_path, end, n
 
 
 def test_a_second_process_waits_for_the_first(tmp_path):
-    table = folder_table(make_folder(tmp_path / "set", 160))
+    table = folder_table(make_folder(tmp_path / "set", 80))
     process = start_slowly(tmp_path, 1, pause=0.03)
     counted, seen = count_reading(table)
     _, images = prepared(counted, tmp_path)

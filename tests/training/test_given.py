@@ -204,6 +204,7 @@ def test_a_network_that_learnt_from_the_test_part_is_refused(
     assert "add --set data.split_seed=1" in said
 
 
+@pytest.mark.whole
 def test_a_network_of_the_same_split_or_of_unknown_origin_is_taken(networks, config, tmp_path):
     own = learnt(networks / "verifier.safetensors", config, 0, tmp_path)
     unknown = networks / "classifier.safetensors"

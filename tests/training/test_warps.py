@@ -57,6 +57,7 @@ def drawn(path, size):
     return path
 
 
+@pytest.mark.whole
 def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
     (tmp_path / "in").mkdir()
     for name, size in SIZES.items():

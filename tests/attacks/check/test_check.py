@@ -199,6 +199,7 @@ def test_names_of_who_went_into_an_output_are_dealt_out_too():
     assert dealt.std() > 0.01
 
 
+@pytest.mark.whole
 def test_a_release_of_sets_is_for_those_who_are_made_for_it(examination):
     cases = [case for case in CASES if case.made_for]
     found = {o.case: o for o in examination.of(choose("unmixing"), cases)}

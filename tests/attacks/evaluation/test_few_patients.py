@@ -43,6 +43,7 @@ def test_one_patient_to_test_on_is_refused(evaluated):
     assert said.endswith("(4 images of 1 patient); use more images")
 
 
+@pytest.mark.whole
 def test_two_patients_have_figures_of_which_nothing_is_sure(evaluated, tmp_path):
     """Every draw that holds both is alike: no interval, rather than one without a width."""
     evaluated(12)

@@ -36,6 +36,7 @@ def probability(world, first, second, *more):
     return json.loads(world.ask("verify", first, second, "--json", *more).stdout)
 
 
+@pytest.mark.whole
 def test_one_person_is_more_probable_than_two(world):
     a, b = files_of(world, "A"), files_of(world, "B")
     shared = sorted(set(a) & set(b))[:4]

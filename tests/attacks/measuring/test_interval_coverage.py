@@ -55,6 +55,7 @@ def test_figures_of_one_run_are_among_all(bench, worlds):
     assert some["auc"] == some["auc_patient"]
 
 
+@pytest.mark.whole
 def test_parts_come_together_by_their_worlds(bench):
     """A second derivation: how many worlds each figure held in, summed."""
     parts = [bench.coverage(11, many, resamplings=30, seed=many) for many in (2, 5)]
