@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from attacks.measuring.metrics import BLOCK, Owners, impostor_pairs, slices
+from attacks.measuring.metrics import Owners, blocks, impostor_pairs
 from attacks.measuring.tails import MOST, Strangers
 
 KEPT = 3 * MOST  # highest scores of a probe, at most
@@ -71,7 +71,7 @@ def crowds(
     size = len(probes), min(len(codes), KEPT, max(FEW, round(PART * len(codes))))
     people, tops, whose = np.zeros(len(probes), int), np.zeros(size), np.zeros(size, int)
     who = {name: np.zeros((len(probes), len(codes)), bool) for name in bests}
-    for rows in slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
+    for rows in blocks(probes, gallery):
         strange = impostor_pairs(probes[rows], gallery)
         alike = np.where(strange, scores[rows], -np.inf)
         highest = np.maximum.reduceat(alike[:, order], starts, axis=1)

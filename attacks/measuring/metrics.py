@@ -230,7 +230,7 @@ def count_matrix(scores: np.ndarray, probes: Owners, gallery: Owners) -> PairCou
 def genuine_places(probes: Owners, gallery: Owners) -> tuple[np.ndarray, np.ndarray]:
     """Row and column (n,) of every genuine pair in a score matrix, row by row."""
     found = [np.zeros((2, 0), int)]
-    for part in _blocks(probes, gallery):
+    for part in blocks(probes, gallery):
         row, column = np.nonzero(genuine_pairs(probes[part], gallery))
         found.append(np.stack([row + part.start, column]))
     row, column = np.concatenate(found, axis=1)
@@ -239,7 +239,7 @@ def genuine_places(probes: Owners, gallery: Owners) -> tuple[np.ndarray, np.ndar
 
 def impostor_scores(scores: np.ndarray, probes: Owners, gallery: Owners) -> Iterator[np.ndarray]:
     """The impostor scores of a score matrix, a block of rows at a time."""
-    for rows in _blocks(probes, gallery):
+    for rows in blocks(probes, gallery):
         yield scores[rows][impostor_pairs(probes[rows], gallery)]
 
 
@@ -276,5 +276,6 @@ def slices(n: int, step: int) -> Iterator[slice]:
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
-def _blocks(probes: Owners, gallery: Owners) -> Iterator[slice]:
+def blocks(probes: Owners, gallery: Owners) -> Iterator[slice]:
+    """All rows of a score matrix in pieces of at most ``BLOCK`` scores, or of one row."""
     return slices(len(probes), max(1, BLOCK // max(1, len(gallery))))

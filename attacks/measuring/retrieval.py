@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacks.measuring.metrics import (
-    BLOCK,
     Owners,
+    blocks,
     check_scores,
     genuine_pairs,
     impostor_pairs,
     known_people,
     of_several,
-    slices,
 )
 
 
@@ -111,7 +110,7 @@ def retrieve(scores: np.ndarray, probes: Owners, gallery: Owners) -> Retrieval:
 
 def _compared(probes: Owners, gallery: Owners) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """The row of each identified probe; its genuine pairs, and its impostors', bool (G,)."""
-    for part in slices(len(probes), max(1, BLOCK // max(1, len(gallery)))):
+    for part in blocks(probes, gallery):
         asked = probes[part]
         both = genuine_pairs(asked, gallery), impostor_pairs(asked, gallery)
         for row in np.flatnonzero(asked.identified):

@@ -112,6 +112,19 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
         assert np.array_equal(getattr(whole, field), getattr(parts, field))
 
 
+def test_blocks_of_rows_change_no_ranking(monkeypatch):
+    data = world(3)
+    whole = retrieval.retrieve(*data)
+    monkeypatch.setattr(metrics, "BLOCK", 100)
+    assert len([*metrics.blocks(*data[1:])]) > 2
+    parts = retrieval.retrieve(*data)
+    for field in ("patient", "shown", "coin", "coin_shows"):
+        np.testing.assert_array_equal(getattr(parts, field), getattr(whole, field))
+    for field in ("ranks", "first"):
+        for part, one in zip(getattr(parts, field), getattr(whole, field), strict=True):
+            np.testing.assert_array_equal(part, one)
+
+
 @pytest.mark.parametrize("ties", [True, False])
 def test_roc_is_that_of_scikit_learn(ties):
     scores, same = slow_pairs(*world(1, ties=ties))
