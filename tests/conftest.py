@@ -75,9 +75,10 @@ def ocr():
         pytest.skip("needs the extra ocr: pip install 'anonymize-cxr[ocr]'")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def quick_readers():
-    """Networks that read outputs learn for a moment."""
+    """Networks that read outputs learn for a moment; in the next module they learn as users have
+    them, and as a release in another process does."""
     from baselines import readers
 
     with pytest.MonkeyPatch.context() as patch:
