@@ -1,4 +1,5 @@
-"""Wrong usage is one line and status 2 before torch is imported, which takes seconds."""
+"""Wrong usage is one line and status 2 before torch is imported, which takes seconds, as the end of
+a program that imported it would."""
 
 import json
 import subprocess
@@ -158,3 +159,18 @@ def test_what_reads_files_is_ready_without_torch_and_signal_processing():
     code += "print({'torch', 'scipy.signal', 'pydicom.sr'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "set()"
+
+
+ENDING = """
+import atexit, gc, sys
+atexit.register(lambda: print("objects left out of the search:", gc.get_freeze_count() > 0))
+from anonymize.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_its_end_does_not_search_all_that_was_imported():
+    command = [sys.executable, "-c", ENDING, "verify", "missing"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = done.returncode, done.stdout
+    assert found == (2, "objects left out of the search: True\n")

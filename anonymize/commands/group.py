@@ -1,5 +1,7 @@
 """A click group whose subcommands are imported on use, so that ``--help`` answers at once."""
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -52,6 +54,8 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context):
         core_dump.forbid()
+        # At its end Python looks for garbage among a million objects, again and again, for seconds.
+        atexit.register(gc.freeze)
         try:
             with heard(), _failures_in_words():
                 return super().invoke(ctx)
