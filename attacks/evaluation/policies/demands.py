@@ -90,20 +90,24 @@ def at_most(demand: str, found: Mapping[str, Reading | None], most: float, patie
     failed = [f"{k} {_words(r)}" for k, r in known.items() if r.within[0] > most]
     if failed:
         return Line(demand, FAIL, listed(failed, 3))
-    said = f"{key} {_words(worst)}"
     if worst.within[1] <= most:
-        return Line(demand, KEPT, said)
-    open_ones = [r for r in known.values() if r.within[1] > most]
-    said += f", of {counted(worst.patients or patients, 'patient')}"
-    if lacking := next((r.lacking for r in open_ones if r.lacking), ""):
+        return Line(demand, KEPT, f"{key} {_words(worst)}")
+    open_ones = {k: r for k, r in known.items() if r.within[1] > most}
+    if lacking := next((r.lacking for r in open_ones.values() if r.lacking), ""):
         needed = max(math.ceil(_without_exception(most)), ENOUGH)
-        more = f"{lacking}, and no fewer than about {needed:,} patients certify it"
-        return Line(demand, UNKNOWN, f"{said}; {more}", needed)
-    above = [r for r in open_ones if r.value > most]
-    needed = max(_needed(r, most, r.patients or patients) for r in above or open_ones)
-    then = "show that it fails" if above else "certify it"
-    more = f"if the figure holds, about {needed:,} patients {then}"
-    return Line(demand, UNKNOWN, f"{said}; {more}", needed)
+        then = f"{lacking}, and no fewer than about {needed:,} patients certify it"
+    else:
+        # One attacker that is above is enough; that all are below, every one has to show.
+        above = {k: r for k, r in open_ones.items() if r.value > most}
+        needs = {
+            k: _needed(r, most, r.patients or patients) for k, r in (above or open_ones).items()
+        }
+        key = (min if above else max)(needs, key=needs.__getitem__)
+        worst, needed = known[key], needs[key]
+        shown = "show that it fails" if above else "certify it"
+        then = f"if the figure holds, about {needed:,} patients {shown}"
+    whose = counted(worst.patients or patients, "patient")
+    return Line(demand, UNKNOWN, f"{key} {_words(worst)}, of {whose}; {then}", needed)
 
 
 def _words(reading: Reading) -> str:

@@ -67,6 +67,27 @@ def test_one_attacker_is_enough_to_fail(policy):
     assert "verification" not in line.said
 
 
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [((0.52, 0.54), 1), ((0.50, 0.57), 1), ((0.57, 0.60), 1), ((0.51, 0.50), 0)],
+)
+def test_who_decides_is_named(policy, values, named):
+    """Of those above what is allowed the one that is shown first, else the one that takes longest;
+    not whose interval ends highest."""
+    keys = ("verification", "training-free")
+    halves = [0.12, 0.08] if values[0] < 0.55 else [0.12, 0.12]
+    privacy = {
+        key: matching(attack(auc), half=half)
+        for key, auc, half in zip(keys, values, halves, strict=True)
+    }
+    line = the_line(broken(privacy=privacy), policy(matched_auc=0.55))
+    assert line.outcome == "cannot be certified"
+    assert line.said.startswith(keys[named])
+    assert ("show that it fails" in line.said) == (max(values) > 0.55)
+    alone = the_line(broken(privacy={keys[named]: privacy[keys[named]]}), policy(matched_auc=0.55))
+    assert alone.said == line.said
+
+
 def test_what_was_not_measured_is_not_passed(policy):
     for privacy in ({"verification": attack(0.4)}, {}):
         line = the_line(broken(privacy=privacy), policy(matched_auc=0.99))
