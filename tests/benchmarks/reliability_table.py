@@ -114,7 +114,7 @@ def speed(r):
             yield (
                 f"a further one of {found['files']} {name}, {r['side']}², text removed, {workers} "
                 f"worker{'s' * (workers != '1')}",
-                f"{cost:.2f} s of computing, {before:.2f} s before ({r['before']}): "
+                f"{cost:.2f} s of computing ({r['now']}), {before:.2f} s before ({r['before']}): "
                 f"{before / cost:.1f} times",
             )
         if "two programs" in found:
