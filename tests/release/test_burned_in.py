@@ -145,7 +145,8 @@ def test_a_name_is_removed_and_the_side_marker_stays(quick, written, phantom, fi
     clean = made.pixels
     changed = clean[..., 0] != written.picture
     assert (changed | ~written.strokes)[written.strokes].mean() > 0.99
-    assert changed.mean() < 0.06
+    # The edges of black are strokes, too: beside a letter, they may be taken for some.
+    assert changed.mean() < {"inpaint": 0.05, "black": 0.08}[fill]
     assert report.regions >= 1
     assert report.side_markers == 1
     where = changed & written.strokes
@@ -293,6 +294,18 @@ def test_dates_that_were_made_smaller_are_found(ocr, shared, name, date):
     found = remove.region(text, picture[..., None])
     left, top, right, bottom = date
     assert found[top : bottom + 1, left : right + 1].mean() > 0.9
+
+
+@pytest.mark.parametrize(("height", "step"), [(12, 25), (16, 20), (28, 15), (56, -12)])
+def test_letters_of_little_contrast_in_noise_are_removed_whole(ocr, height, step):
+    """A person reads them; neither gate nor detector had seen a letter."""
+    rng, drawn = np.random.default_rng(0), letters("DOE^JANE 1957", "sans", height, 0) / 255
+    picture = phantoms(1)[0] + rng.normal(0, 2, (1024, 1024))
+    picture[500 : 500 + drawn.shape[0], 350 : 350 + drawn.shape[1]] += step * drawn
+    picture = np.round(picture.clip(0, 255)).astype(np.uint8)
+    clean, _ = policy.clean(gray(picture), REMOVE)
+    changed = (clean.pixels[..., 0] != picture)[500:, 350:]
+    assert changed[: drawn.shape[0], : drawn.shape[1]][drawn > 0.4].mean() > 0.95
 
 
 @pytest.mark.whole

@@ -50,9 +50,15 @@ def test_marks_whose_corners_touch_are_one(size, share):
 
 
 @pytest.mark.parametrize("colours", [(), (3,)])
-def test_local_contrast_is_an_inverse_hyperbolic_sine(colours):
-    values = np.random.default_rng(0).integers(0, 4096, (90, 140, *colours)).astype(np.uint16)
-    values[:40] //= 100
+@pytest.mark.parametrize("noisy", [False, True])
+def test_local_contrast_is_an_inverse_hyperbolic_sine(noisy, colours):
+    values = np.random.default_rng(0).integers(0, 4096 if noisy else 2, (90, 140, *colours))
+    values = values.astype(np.uint16)
+    values[:40] //= 100 if noisy else 1
+    picture = values
+    if noisy:
+        soft = (views.SOFT, views.SOFT, *(0 for _ in colours))
+        values = ndimage.gaussian_filter(values.astype(float), soft, mode="mirror", truncate=4)
     side = (views.WIDE, views.WIDE, *(1 for _ in colours))
     low = ndimage.grey_opening(values, side, mode="nearest").astype(float)
     high = ndimage.grey_closing(values, side, mode="nearest").astype(float)
@@ -62,8 +68,30 @@ def test_local_contrast_is_an_inverse_hyperbolic_sine(colours):
         for n in views.AROUND
     ]
     shown = 128 + views.GAIN * np.arcsinh(thin / np.maximum(views.USUAL * np.min(usual, 0), 0.5))
-    found = views.local_contrast(values).astype(float)
+    found = views.local_contrast(picture, soft=True).astype(float)
     assert np.abs(found - shown.clip(0, 255)).max() < 0.51
+
+
+@pytest.mark.parametrize("most", [0.3, 2.0, 40.0])
+def test_noise_is_told_from_edges(most):
+    """Of normal noise on shades and edges, beside a black ground without any."""
+    rng, shades = np.random.default_rng(0), np.add.outer(np.arange(300), np.arange(400)) / 3.0
+    picture = 1000 + shades + 500 * (shades % 60 < 30) + rng.normal(0, most, shades.shape)
+    picture[:, :250] = 0
+    assert views.noise(picture) == pytest.approx(most, rel=0.1)
+    assert views.noise(np.zeros((40, 40, 3), np.uint8)) == 0
+
+
+def test_little_contrast_is_stretched():
+    """Strokes of two gray levels across a shade of forty."""
+    on = np.arange(120) % 16 < 2
+    part = np.round(np.linspace(100, 140, 80)[:, None] + 2 * on).astype(np.uint8)
+    shown = views.stretched(part)
+    assert (shown.min(), shown.max()) == (0, 255)
+    inner = shown[20:-20].astype(float)
+    assert inner[:, on].mean() - inner[:, np.roll(on, 8)].mean() > 30
+    colours = np.repeat(part[..., None], 3, 2)
+    assert np.array_equal(views.stretched(colours), np.repeat(shown[..., None], 3, 2))
 
 
 @pytest.mark.parametrize("level", [0, 300, 4095])

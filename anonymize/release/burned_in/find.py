@@ -14,7 +14,7 @@ import numpy as np
 from anonymize.release.burned_in import gate, strokes
 from anonymize.release.burned_in.places import SIDES, Place, places
 from anonymize.release.burned_in.reader import Reader, reader
-from anonymize.release.burned_in.views import FINEST, PLAIN, View
+from anonymize.release.burned_in.views import FINEST, PLAIN, View, stretched
 
 SIDE_MARKER = re.compile(r"\(?(L|R|LT|RT|LEFT|RIGHT|Left|Right)\)?")
 CIRCLED = re.compile("[\u2460-\u24ff]")  # a letter in a ring is read as one of these
@@ -179,18 +179,32 @@ def lines(
 def _spots(
     ocr: Reader, pictures: Sequence[View], size: tuple[int, int], sides: Sequence[int]
 ) -> Iterator[tuple[Line, np.ndarray]]:
-    """What the detector sees, with a picture of it, upright."""
-    longer = max(size)
+    """What the detector sees, with a picture of it, upright; where it sees nothing in spite of the
+    gate, what it sees once the contrast is stretched."""
     for place, logits in _seen(ocr, places(pictures, size, sides)):
-        shown = tile(place.shown)
-        for corners, found in ocr.detect(shown):
-            crop = cut(shown, corners)
-            if min(crop.shape[:2]) >= 3 and gate.within(logits, corners):
-                there = (corners + place.origin) / place.scale
-                height = min(crop.shape[:2]) / place.scale / longer
-                ends = strokes.ends(place.level, corners + place.origin)
-                clear = not place.faint or _clear(pictures, there, size)
-                yield Line(there, found, "", 0.0, height, place.faint, clear, ends=ends), crop
+        found = list(_detected(ocr, place, place.shown, logits, pictures, size))
+        faint = replace(place, faint=True)
+        yield from found or _detected(ocr, faint, stretched(place.shown), logits, pictures, size)
+
+
+def _detected(
+    ocr: Reader,
+    place: Place,
+    picture: np.ndarray,
+    logits: np.ndarray,
+    pictures: Sequence[View],
+    size: tuple[int, int],
+) -> Iterator[tuple[Line, np.ndarray]]:
+    """Lines of ``picture``, which shows ``place``, where the gate's ``logits`` see text."""
+    shown = tile(picture)
+    for corners, found in ocr.detect(shown):
+        crop = cut(shown, corners)
+        if min(crop.shape[:2]) >= 3 and gate.within(logits, corners):
+            there = (corners + place.origin) / place.scale
+            height = min(crop.shape[:2]) / place.scale / max(size)
+            ends = strokes.ends(place.level, corners + place.origin)
+            clear = not place.faint or _clear(pictures, there, size)
+            yield Line(there, found, "", 0.0, height, place.faint, clear, ends=ends), crop
 
 
 def _clear(pictures: Sequence[View], corners: np.ndarray, size: tuple[int, int]) -> bool:

@@ -22,6 +22,12 @@ SAME = 8  # gray levels: two views that differ by no more show the same
 WIDE, AROUND = 21, (45, 129)
 USUAL, GAIN = 2.0, 40.0  # gray levels of what has so many times the usual contrast
 PLAIN, FAINT = 12, 42  # the least contrast of strokes, in gray levels
+# Pixels over which noise is evened out; the gray levels, as stored, of noise that a letter of a
+# single one could not be seen in.
+SOFT, NOISY = 1.0, 1.0
+CURVED = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
+NORMAL = 6 * 0.6745  # the median of its absolute values in normal noise of 1
+SHADES, OUTER = 31, 1.0  # pixels: what is wider is a shade; per cent of the pixels beyond the range
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ def views(radiograph: Radiograph, longest: int = LONGEST) -> list[View]:
     for view in (_reduced(one, longest) for one in [*found, *ranges(radiograph)]):
         if not any(_same(view, other) for other in plain):
             plain.append(view)
-    return [*map(View, plain), View(local_contrast(values, longest), FAINT)]
+    return [*map(View, plain), View(local_contrast(values, longest, soft=True), FAINT)]
 
 
 def fine(radiograph: Radiograph) -> list[View]:
@@ -81,8 +87,9 @@ def _spread(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.round(part * 255).astype(np.uint8)
 
 
-def local_contrast(values: np.ndarray, longest: int = LONGEST) -> np.ndarray:
-    """Thin structures of ``values`` (H, W) or (H, W, 3), on gray.
+def local_contrast(values: np.ndarray, longest: int = LONGEST, *, soft: bool = False) -> np.ndarray:
+    """Thin structures of ``values`` (H, W) or (H, W, 3), on gray; ``soft``: of less noise, where it
+    is more than a gray level.
 
     What is wider than strokes is taken away, so that no edge outshines letters beside it; the rest
     is shown in units of what is usual around it, near or wide, at least half a gray level.
@@ -90,6 +97,8 @@ def local_contrast(values: np.ndarray, longest: int = LONGEST) -> np.ndarray:
     # What is as it is stored stays in integers: opened and closed, it is the same in less time.
     whole = max(values.shape[:2]) <= longest and values.dtype in (np.uint8, np.uint16)
     small = values if whole else _reduced(values.astype(np.float32), longest)
+    if soft and noise(small) > NOISY:
+        small = cv2.GaussianBlur(small.astype(np.float32), (0, 0), SOFT)
     kernel = np.ones((WIDE, WIDE), np.uint8)
     thin = 2 * small.astype(np.float32, copy=False)
     for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE):
@@ -101,6 +110,23 @@ def local_contrast(values: np.ndarray, longest: int = LONGEST) -> np.ndarray:
     shown = GAIN * cv2.log(size + cv2.sqrt(size * size + 1))
     shown = 128 + np.copysign(shown, thin, out=shown)
     return np.round(shown, out=shown).clip(0, 255).astype(np.uint8)
+
+
+def stretched(part: np.ndarray) -> np.ndarray:
+    """``part``, uint8 (H, W) or (H, W, 3), with less noise, without wide shades, from black to
+    white: what the detector misses in little contrast it sees there."""
+    values = cv2.GaussianBlur(part.astype(np.float32), (0, 0), SOFT)
+    values -= cv2.blur(values, (SHADES, SHADES))
+    low, high = np.percentile(values, (OUTER, 100 - OUTER))
+    return _spread(values, low, high)
+
+
+def noise(values: np.ndarray) -> float:
+    """Standard deviation of the noise of ``values`` (H, W) or (H, W, 3), in their units (Immerkær
+    1996; by the median, which edges do not move)."""
+    found = np.abs(cv2.filter2D(values.astype(np.float32), -1, CURVED))[::4, ::4]
+    found = found[found > 0]  # what is all one gray level is no film
+    return float(np.median(found)) / NORMAL if found.size else 0.0
 
 
 def _reduced(view: np.ndarray, longest: int) -> np.ndarray:
