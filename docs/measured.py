@@ -91,10 +91,15 @@ def checked() -> str:
     cases = list(dict.fromkeys(o["case"] for o in outcomes))
     found = {(o["attacker"], o["case"]): o for o in outcomes}
     tested = {o["attacker"] for o in outcomes}
+    own = {o["case"] for o in outcomes if o["attacker"] == DONORS}
     keys = [*(c.key for c in every_level()), DONORS]
-    rows = [
-        (key, *(_outcome(found.get((key, case)), key in tested) for case in cases)) for key in keys
-    ]
+
+    def said(key: str, case: str) -> str:
+        if (key == DONORS) != (case in own):
+            return "–"  # nobody is asked what was made for others
+        return _outcome(found.get((key, case)), key in tested)
+
+    rows = [(key, *(said(key, case) for case in cases)) for key in keys]
     first, last = (f(o["made"] for o in outcomes) for f in (min, max))
     several = f"from {first} to {last}, each attacker with the program of its day"
     days = f"Run {f'on {first}' if first == last else several}.\n"

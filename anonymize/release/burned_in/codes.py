@@ -11,7 +11,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from anonymize.release.burned_in.views import LONGEST, View, ranges
+from anonymize.release.burned_in.views import LONGEST, PLAIN, View, ranges
 from anonymize.release.radiograph import Radiograph
 
 SIDE = 24  # pixels along a window
@@ -25,7 +25,7 @@ COVERED = 1.8  # windows; of 734 real radiographs without their text two cover m
 def shown(radiograph: Radiograph, pictures: list[View]) -> bool:
     """Whether ``radiograph`` shows such print: as it is stored, where that is larger than its views
     ``pictures``, and in these as far as they show anything else."""
-    seen = [view.pixels for view in pictures[:-1]]  # the last is local contrast
+    seen = [view.pixels for view in pictures if view.least == PLAIN]  # not local contrast
     if max(radiograph.pixels.shape[:2]) > LONGEST:
         seen = ranges(radiograph) + (seen if radiograph.brightness is not None else [])
     return any(_printed(plane) for picture in seen for plane in _planes(picture))

@@ -3,7 +3,7 @@
 A viewer may choose a window that the file names, another one, or none, and need not blacken the
 padding. So the stored values are looked at too: over their full range, over the range of all but
 the rarest, through every table that the file names, and by their local contrast, in which a step of
-one gray level shows wherever nothing else does.
+one gray level shows wherever nothing else does. Noise is evened out besides, where there is some.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,10 @@ def views(radiograph: Radiograph, longest: int = LONGEST) -> list[View]:
     for view in (_reduced(one, longest) for one in [*found, *ranges(radiograph)]):
         if not any(_same(view, other) for other in plain):
             plain.append(view)
-    return [*map(View, plain), View(local_contrast(values, longest, soft=True), FAINT)]
+    thin = [_small(values, longest)]
+    if noise(thin[0]) > NOISY:  # once it is evened out, large letters stand out; small ones do not
+        thin.append(cv2.GaussianBlur(thin[0].astype(np.float32), (0, 0), SOFT))
+    return [*map(View, plain), *(View(local_contrast(one, longest), FAINT) for one in thin)]
 
 
 def fine(radiograph: Radiograph) -> list[View]:
@@ -87,18 +90,13 @@ def _spread(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.round(part * 255).astype(np.uint8)
 
 
-def local_contrast(values: np.ndarray, longest: int = LONGEST, *, soft: bool = False) -> np.ndarray:
-    """Thin structures of ``values`` (H, W) or (H, W, 3), on gray; ``soft``: of less noise, where it
-    is more than a gray level.
+def local_contrast(values: np.ndarray, longest: int = LONGEST) -> np.ndarray:
+    """Thin structures of ``values`` (H, W) or (H, W, 3), on gray.
 
     What is wider than strokes is taken away, so that no edge outshines letters beside it; the rest
     is shown in units of what is usual around it, near or wide, at least half a gray level.
     """
-    # What is as it is stored stays in integers: opened and closed, it is the same in less time.
-    whole = max(values.shape[:2]) <= longest and values.dtype in (np.uint8, np.uint16)
-    small = values if whole else _reduced(values.astype(np.float32), longest)
-    if soft and noise(small) > NOISY:
-        small = cv2.GaussianBlur(small.astype(np.float32), (0, 0), SOFT)
+    small = _small(values, longest)
     kernel = np.ones((WIDE, WIDE), np.uint8)
     thin = 2 * small.astype(np.float32, copy=False)
     for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE):
@@ -127,6 +125,14 @@ def noise(values: np.ndarray) -> float:
     found = np.abs(cv2.filter2D(values.astype(np.float32), -1, CURVED))[::4, ::4]
     found = found[found > 0]  # what is all one gray level is no film
     return float(np.median(found)) / NORMAL if found.size else 0.0
+
+
+def _small(values: np.ndarray, longest: int) -> np.ndarray:
+    """``values`` at most ``longest`` long; as they are stored, in integers, where they are: opened
+    and closed, these are the same in less time."""
+    if max(values.shape[:2]) <= longest and values.dtype in (np.uint8, np.uint16):
+        return values
+    return _reduced(values.astype(np.float32, copy=False), longest)
 
 
 def _reduced(view: np.ndarray, longest: int) -> np.ndarray:
