@@ -25,7 +25,7 @@ from gate_text import written  # noqa: E402
 from text_specimens import gray  # noqa: E402
 
 from anonymize.data.phantom import cohort, draw  # noqa: E402
-from anonymize.release.burned_in import find, gate, places, views  # noqa: E402
+from anonymize.release.burned_in import find, gate, places, quadrilaterals, views  # noqa: E402
 
 TEXT, NONE, UNKNOWN, BEYOND = 1, 0, 2, 3
 SIDE = 96  # pixels: what is learnt from at once; smaller places are multiples of 32
@@ -111,7 +111,7 @@ def target(place, known):
     """uint8 (h, w) of a place."""
     wanted = np.zeros(place.shown.shape[:2], np.uint8)
     for corners, height, kind in known:
-        own = find.drawn(corners * place.scale - place.origin, wanted.shape)
+        own = quadrilaterals.drawn(corners * place.scale - place.origin, wanted.shape)
         beside = cv2.dilate(own, np.ones((17, 17), np.uint8)) > 0
         wanted[beside & (wanted != TEXT)] = UNKNOWN
         readable = READABLE[0] <= height * place.scale <= READABLE[1]

@@ -130,7 +130,9 @@ def test_the_secret_decides_and_nothing_else(case):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(("spec", "patients"), [(SPECS[0], 8), (BENT, 24)])
+@pytest.mark.parametrize(
+    ("spec", "patients"), [(SPECS[0], 8), pytest.param(BENT, 24, marks=pytest.mark.whole)]
+)
 def test_worker_processes_give_the_same(spec, patients, tmp_path):
     case = Case(tmp_path, spec, folder(patients)).begin()
     case.apply("two", workers=2)

@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 
 from anonymize.release.burned_in import strokes, views
-from anonymize.release.burned_in.find import Line, cut, drawn, read, tile
+from anonymize.release.burned_in.find import Line, read, tile
+from anonymize.release.burned_in.quadrilaterals import cut, drawn
 from anonymize.release.burned_in.reader import reader
 
 HIGH = 32.0  # pixels of a strip that a line is high; a box is higher than its letters by half

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 
 from anonymize.release.burned_in import gate, strokes
 from anonymize.release.burned_in.places import SIDES, Place, places
+from anonymize.release.burned_in.quadrilaterals import cut
 from anonymize.release.burned_in.reader import Reader, reader
 from anonymize.release.burned_in.views import FINEST, PLAIN, View, stretched
 
@@ -269,25 +269,6 @@ def read(ocr: Reader, crop: np.ndarray) -> tuple[str, float, bool]:
         if best[1] >= SURE:
             break
     return best
-
-
-def cut(pixels: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """The quadrilateral ``corners``, clockwise from the upper left, as an upright picture."""
-    a, b, c, d = corners.astype(np.float32)
-    width = int(max(np.linalg.norm(a - b), np.linalg.norm(c - d)))
-    height = int(max(np.linalg.norm(a - d), np.linalg.norm(b - c)))
-    if not width or not height:
-        return pixels[:0, :0]
-    straight = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-    to = cv2.getPerspectiveTransform(corners.astype(np.float32), straight)
-    return cv2.warpPerspective(
-        pixels, to, (width, height), borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC
-    )
-
-
-def drawn(corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """uint8 of ``size`` (H, W): 1 within the quadrilateral ``corners`` (4, 2)."""
-    return cv2.fillPoly(np.zeros(size, np.uint8), [np.round(corners).astype(np.int32)], 1)
 
 
 def _overlap(one: Line, other: Line) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt, find_objects
 
 from anonymize.release.burned_in import strokes
-from anonymize.release.burned_in.find import Line, drawn
+from anonymize.release.burned_in.find import Line
+from anonymize.release.burned_in.quadrilaterals import drawn
 from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels

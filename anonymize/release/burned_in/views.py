@@ -7,6 +7,7 @@ one gray level shows wherever nothing else does. Noise is evened out besides, wh
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -113,8 +114,8 @@ def local_contrast(values: np.ndarray, longest: int = LONGEST) -> np.ndarray:
 def stretched(part: np.ndarray) -> np.ndarray:
     """``part``, uint8 (H, W) or (H, W, 3), with less noise, without wide shades, from black to
     white: what the detector misses in little contrast it sees there."""
-    values = cv2.GaussianBlur(part.astype(np.float32), (0, 0), SOFT)
-    values -= cv2.blur(values, (SHADES, SHADES))
+    values: Any = cv2.GaussianBlur(part.astype(np.float32), (0, 0), SOFT)
+    values = values - cv2.blur(values, (SHADES, SHADES))
     low, high = np.percentile(values, (OUTER, 100 - OUTER))
     return _spread(values, low, high)
 
