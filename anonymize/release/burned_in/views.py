@@ -51,7 +51,8 @@ def views(radiograph: Radiograph, longest: int = LONGEST) -> list[View]:
         if not any(_same(view, other) for other in plain):
             plain.append(view)
     thin = [_small(values, longest)]
-    if noise(thin[0]) > NOISY:  # once it is evened out, large letters stand out; small ones do not
+    # Once noise is evened out, large letters stand out; small ones do not.
+    if longest <= LONGEST and noise(thin[0]) > NOISY:
         thin.append(cv2.GaussianBlur(thin[0].astype(np.float32), (0, 0), SOFT))
     return [*map(View, plain), *(View(local_contrast(one, longest), FAINT) for one in thin)]
 
