@@ -298,7 +298,7 @@ def test_dates_that_were_made_smaller_are_found(ocr, shared, name, date):
 
 @pytest.mark.parametrize(("height", "step"), [(12, 25), (16, 20), (28, 15), (56, -12)])
 def test_letters_of_little_contrast_in_noise_are_removed_whole(ocr, height, step):
-    """A person reads them; neither gate nor detector had seen a letter."""
+    """A person reads them; without the view of less noise and a second look all of them stay."""
     rng, drawn = np.random.default_rng(0), letters("DOE^JANE 1957", "sans", height, 0) / 255
     picture = phantoms(1)[0] + rng.normal(0, 2, (1024, 1024))
     picture[500 : 500 + drawn.shape[0], 350 : 350 + drawn.shape[1]] += step * drawn
