@@ -149,6 +149,8 @@ def test_a_path_that_calls_a_patient_of_the_table_is_not_kept(release, asked, tm
     planned = pipeline.plan(release.source, tmp_path / "new", Wave(), ReleaseOptions(**told))
     assert {p.input: p.reason for p in planned if p.reason} == {path: "identifying-name"}
     assert path in release.to(tmp_path / "kept", **told | {"names": "keep"})
+    hashed = release.to(tmp_path / "hashed", **told | {"names": "hashed"})
+    assert sum(k.endswith(".png") for k in hashed) == 2  # no path is in there
 
 
 def test_a_row_of_another_patient_than_the_header_s_is_quarantined(release, asked):

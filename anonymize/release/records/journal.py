@@ -257,8 +257,8 @@ class Journal(JsonLines):
         return [e for e in gone if e.reason != Reason.REVIEW.value]
 
     def telling(self) -> Iterator[Entry]:
-        """What was made of files whose path says what a header or a table knows."""
-        if self.entries.know_somebody:
+        """What was made of files whose path, which is kept, says what a header or a table knows."""
+        if self.header["names"] == "keep" and self.entries.know_somebody:
             yield from (e for e in self.entries if e.files and self.entries.tell(e.input))
 
     def _telling_labels(self) -> Iterator[Entry]:
