@@ -103,7 +103,11 @@ def attack(summary, spec: str | None, source: str) -> str:
 def names_note(summary, wanted: str | None) -> str | None:
     """What is to be known of the outputs' names; None where ``wanted`` said it all."""
     if summary.telling:
-        return telling_note(summary.telling)
+        return (
+            f"warning: --names keep: the paths of {counted(summary.telling, 'released file')} hold "
+            "a word that a DICOM header of this release knows of somebody (a name, an id, a date "
+            "of birth); with --names hashed they would not"
+        )
     if summary.names == "keep":
         return "note: file names are kept; if they tell who it is, use --names hashed"
     if wanted == "hashed":
@@ -111,15 +115,6 @@ def names_note(summary, wanted: str | None) -> str | None:
     return (
         "note: file names are hashed, since patients are known here (by DICOM, or by a table that "
         f"names them); {summary.private}/map.csv tells which is which"
-    )
-
-
-def telling_note(number: int) -> str:
-    """That paths were kept as --names keep asked, though they tell."""
-    return (
-        f"warning: --names keep: the paths of {counted(number, 'released file')} hold a word that "
-        "a DICOM header of this release knows of somebody (a name, an id, a date of birth); with "
-        "--names hashed they would not"
     )
 
 

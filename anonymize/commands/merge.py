@@ -7,13 +7,7 @@ from dataclasses import asdict
 import click
 
 from anonymize.commands.apply_options import QUARANTINED, stopping_with_words
-from anonymize.commands.apply_report import (
-    about_protection,
-    about_text,
-    attack,
-    names_note,
-    telling_note,
-)
+from anonymize.commands.apply_report import about_protection, about_text, attack, names_note
 from anonymize.commands.common import PATH
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
@@ -54,8 +48,6 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
         found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)
     if (note := names_note(found, "hashed")) is not None:
         click.echo(note, err=True)
-    if found.telling:
-        click.echo(telling_note(found.telling), err=True)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
     else:

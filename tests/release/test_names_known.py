@@ -2,11 +2,13 @@
 
 import dicom_specimens as dicom
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from release_specimens import KINDS, Wave, command, fill, quarantine, rows, tree
 from test_names import HARMLESS_PATHS
 
+from anonymize.cli import main
 from anonymize.release import pipeline
 from anonymize.release.dicom import known
 from anonymize.release.machines import merge
@@ -83,6 +85,8 @@ def test_shards_know_together_what_each_knows(release, tmp_path, key, names):
     assert quarantine(tmp_path / "merged-private") == whole.quarantine
     assert (TELLING in whole.files) == (names == "keep")
     assert found.telling == whole.summary.telling == (names == "keep")
+    said = CliRunner().invoke(main, ["merge", str(tmp_path / "shards"), str(tmp_path / "merged")])
+    assert said.stderr.count("1 released file hold a word") == (names == "keep")
 
 
 def test_a_plan_foresees_it(release):
