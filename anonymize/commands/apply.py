@@ -173,9 +173,9 @@ def command(source, out, staging, files_from, spec, only_plan, as_json, device, 
     out, address = staged(source, out, staging, wanted["shard"])
     find_places(source, out, wanted["private"], by_list=listed is not None)
     method, options = asked_for(spec, **wanted, listed=listed)
-    early.refuse(source, out, options)  # before torch loads
+    places = early.refuse(source, out, options)  # before torch loads
     if address is not None:
-        upload.check(address, find_places(source, out, options.private).private)
+        upload.check(address, places.private)
 
     from anonymize.release import pipeline
 

@@ -292,6 +292,13 @@ def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(st
     assert len(store.tree("out/")) == 2
 
 
+def test_a_list_lets_the_staging_folder_lie_in_the_folder_of_the_inputs(store, tmp_path):
+    fill(tmp_path, {"a.png": KINDS["gray8.png"], "list.txt": b"a.png\n"})
+    said = store.run(".", f"{store.address}out", "--files-from", "list.txt")
+    assert said.exit_code == 0, said.output
+    assert store.tree("out/") == tree(tmp_path / "out")
+
+
 def test_a_release_has_one_address(store, tmp_path):
     store.fill("in/", {"a.png": KINDS["gray8.png"]})
     assert store.apply().exit_code == 0
