@@ -187,7 +187,7 @@ def _unfit(info: zipfile.ZipInfo) -> tuple[Reason | None, str]:
         return Reason.ARCHIVE, "encrypted"
     if info.compress_type not in (STORED, DEFLATED) or info.flag_bits & PATCHED:
         return Reason.ARCHIVE, "neither stored nor deflated"
-    if info.file_size > MAX_BYTES:
+    if max(info.file_size, info.compress_size) > MAX_BYTES:  # the release itself reads the packed
         return Reason.TOO_LARGE, ""
     if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
         return Reason.ARCHIVE, f"inflates more than {MAX_RATIO} times"

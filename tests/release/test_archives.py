@@ -63,6 +63,13 @@ def test_names_given_twice_and_too_many(release, monkeypatch):
     assert done.quarantine == reasons
 
 
+def test_the_packed_bytes_of_an_entry_are_bounded_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_BYTES", 1)
+    fill(tmp_path, {"x.zip": archive([("empty.png", b"")])})  # which deflate makes two bytes of
+    [found] = archives.listed(str(tmp_path), "x.zip")
+    assert found.refusal is Reason.TOO_LARGE
+
+
 def test_paths_that_could_not_all_be_written(release):
     content = archive([("a", GOOD), ("a/b.png", GOOD), ("c.png", GOOD), ("C.png", GOOD)])
     done = release({"x.zip": content})
