@@ -70,7 +70,7 @@ def _names(path: Path, root: Path) -> bool:
         text = text.replace('"name"', "")
         cells = re.findall(r'"([^"]{1,64})"\s*:', text)
     else:
-        lines = text.replace("\r", "\n").replace("\0", "").split("\n")
+        lines = text.replace("\r", "\n").replace("\0", "").lstrip().split("\n")
         try:
             cells = [c for cut in ",;\t|" for c in next(csv.reader(lines[:1], delimiter=cut), [])]
         except csv.Error:

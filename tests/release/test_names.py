@@ -24,6 +24,7 @@ PATIENTS_KNOWN = {
     },
     "ids of covid19": {"metadata.csv": b"patientid,offset,sex,age\n"},
     "ids between semicolons": {"t.csv": "\ufeffDatei;Patienten-Nr.;Befund\n".encode()},
+    "ids below blank lines": {"t.csv": b"\r\n \nImage Index,Patient ID\n"},
     "names": {"t.tsv": b"file\tLast Name\n"},
     "dates of birth": {"t.txt": b"file,date_of_birth\n"},
     "JSON": {"t.json": b'[{"file": "a.png", "patient_name": "x"}]'},
