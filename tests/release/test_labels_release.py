@@ -1,6 +1,7 @@
 """Labels through a whole release."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -250,6 +251,20 @@ def test_bad_labels_are_refused_before_anything_is_written(labelled, labels, pat
         labelled(files, labels, paths=paths)
     assert "a.png" not in str(error.value)
     assert not labelled.release.out.exists()
+
+
+def test_a_folder_of_labels_that_cannot_be_opened_is_no_empty_one(labelled, monkeypatch):
+    listed = os.scandir
+
+    def closed(path):
+        if str(path).endswith("more"):
+            raise PermissionError
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    labels = {"labels/a.png": MASKS["a_mask.png"], "labels/more/c.png": MASKS["a_mask.png"]}
+    with pytest.raises(UsageError, match="a folder that cannot be opened"):
+        labelled(IMAGES, labels)
 
 
 def test_labels_must_lie_apart(labelled, release, tmp_path):

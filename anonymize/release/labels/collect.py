@@ -203,8 +203,12 @@ def refuse_inside(inputs: Iterable[str]) -> None:
 
 def _walk(root: Path, where: str) -> list[Path]:
     """The label files below a folder. Whatever is not known is an error, not a loss."""
+
+    def unlisted(error: OSError) -> None:
+        raise UsageError(f"{where} holds a folder that cannot be opened; make it readable")
+
     files = []
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, onerror=unlisted):
         folders.sort()
         if any(Path(folder, name).is_symlink() for name in (*folders, *names)):
             raise UsageError(f"{where} holds a link; links are never followed")
