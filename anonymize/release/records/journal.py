@@ -184,17 +184,17 @@ class Journal(JsonLines):
 
         What is not as the entry says is removed from where it does not belong, and goes nowhere.
         """
-        home, folders = self.folder(entry), (self.places.out, self.places.private / WAITING)
+        home = self.folder(entry)
+        away = self.places.private / WAITING if entry.released else self.places.out
         for path, digest in entry.files.items():
-            for folder in (folder for folder in folders if folder != home):
-                if not os.path.lexists(folder / path):
-                    continue
-                if not _holds(home / path, digest):
-                    with suppress(storage.NotRegularError, FileNotFoundError):
-                        data, _ = storage.read_regular(folder / path, MAX_BYTES, folder)
-                        if hashlib.sha256(data).hexdigest() == digest:
-                            storage.write_whole(home / path, data)
-                storage.remove(folder / path)
+            if not os.path.lexists(away / path):
+                continue
+            if not _holds(home / path, digest):
+                with suppress(storage.NotRegularError, FileNotFoundError):
+                    data, _ = storage.read_regular(away / path, MAX_BYTES, away)
+                    if hashlib.sha256(data).hexdigest() == digest:
+                        storage.write_whole(home / path, data)
+            storage.remove(away / path)
 
     def intact(self, entry: Entry | None) -> bool:
         """True where files were made for ``entry`` and are where they belong, bit for bit."""
