@@ -40,7 +40,7 @@ from anonymize.release.sets import whose
 from anonymize.release.sets.pipeline import release_set
 from anonymize.release.sets.spool import Spooled
 from anonymize.release.staging import publish, stage
-from anonymize.release.summary import Planned, Summary, Told
+from anonymize.release.summary import Planned, Summary, Told, of_reasons
 from anonymize.release.workers import worker_pool
 from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
@@ -186,16 +186,12 @@ def _pool(options: ReleaseOptions) -> WorkerPool:
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
     entries, inputs, options = release.journal.entries, release.files, release.options
-    reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
-    left_out = sum(counts[r.value] for r in Reason if r.left_out)
     summary = Summary(
         inputs=len(release.files),
         anonymized=counts["anonymized"],
         already_done=counts["already done"],
-        quarantined=sum(reasons.values()) - left_out,
-        left_out=left_out,
+        **of_reasons(counts),
         input_gone=sum(e.input not in inputs for e in entries.released()),
-        reasons=reasons,
         out=str(places.out),
         private=str(places.private),
         method=model.name,

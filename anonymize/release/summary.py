@@ -10,6 +10,7 @@ from typing import Any
 from anonymize.release.burned_in.options import MUCH
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.metadata.written import MetadataSummary
+from anonymize.release.reasons import Reason
 from anonymize.release.records.entry import Entry
 
 
@@ -78,6 +79,17 @@ class Summary(Told):
     def complete(self) -> bool:
         """True where every radiograph is released, and there is at least one."""
         return not self.quarantined and self.anonymized + self.already_done > 0
+
+
+def of_reasons(counts: Counter[str]) -> dict[str, Any]:
+    """``quarantined``, ``left_out`` and ``reasons`` of a summary; ``counts`` by a reason's code."""
+    reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
+    left_out = sum(counts[r.value] for r in Reason if r.left_out)
+    return {
+        "quarantined": sum(reasons.values()) - left_out,
+        "left_out": left_out,
+        "reasons": reasons,
+    }
 
 
 @dataclass(frozen=True)

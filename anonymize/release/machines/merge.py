@@ -33,13 +33,12 @@ from anonymize.release.machines.parts import (
 )
 from anonymize.release.options import Progress
 from anonymize.release.places import Naming, Places, find_naming
-from anonymize.release.reasons import Reason
 from anonymize.release.records import facts, tables
 from anonymize.release.records.entries import Entries
 from anonymize.release.records.entry import Entry
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import ABSENT, JOURNAL, PRECISION, Journal
-from anonymize.release.summary import Told
+from anonymize.release.summary import Told, of_reasons
 
 
 @dataclass(frozen=True)
@@ -223,8 +222,6 @@ def _give(file: Path, target: Path) -> None:
 
 def _merged(journal: Journal, parts: Sequence[Part], out: Path, private: Path) -> Merged:
     counts = Counter(entry.reason for entry in journal.entries)
-    reasons = {r.value: counts[r.value] for r in Reason if counts[r.value]}
-    left_out = sum(counts[r.value] for r in Reason if r.left_out)
     header, evidence = parts[0].header, parts[0].finished.evidence
     told = Told.of(journal.entries, evidence=evidence, text=header["text"]["mode"])
     return Merged(
@@ -232,9 +229,7 @@ def _merged(journal: Journal, parts: Sequence[Part], out: Path, private: Path) -
         shards=len(parts),
         inputs=counts.total(),
         released=counts[""],
-        quarantined=sum(reasons.values()) - left_out,
-        left_out=left_out,
-        reasons=reasons,
+        **of_reasons(counts),
         source=header["in"],
         out=str(out),
         private=str(private),

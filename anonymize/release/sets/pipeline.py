@@ -32,7 +32,7 @@ from anonymize.release.sets.state import State
 from anonymize.release.sets.tables import SetTables
 from anonymize.release.sets.whose import known
 from anonymize.release.staging import publish
-from anonymize.release.summary import Summary
+from anonymize.release.summary import Summary, of_reasons
 from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
@@ -246,10 +246,8 @@ def _summary(
         inputs=len(release.files),
         anonymized=begun.released,
         already_done=0,
-        quarantined=sum(begun.reasons.values()),
-        left_out=len(left_out),
         input_gone=0,
-        reasons={r.value: reasons[r.value] for r in Reason if reasons[r.value]},
+        **of_reasons(reasons),
         out=str(places.out),
         private=str(places.private),
         method=model.name,
