@@ -292,6 +292,15 @@ def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(st
     assert len(store.tree("out/")) == 2
 
 
+def test_a_table_that_is_too_large_is_not_uploaded_in_part(store, monkeypatch):
+    store.fill("in/", {"a.png": KINDS["gray8.png"]})
+    assert store.run(f"{store.address}in", "out").exit_code == 0
+    monkeypatch.setattr(upload, "MAX_BYTES", 3)
+    said = store.apply("--staging", "out")
+    assert (said.exit_code, "which is not uploaded" in said.output) == (2, True)
+    assert store.tree("out/") == {}
+
+
 def test_a_list_lets_the_staging_folder_lie_in_the_folder_of_the_inputs(store, tmp_path):
     fill(tmp_path, {"a.png": KINDS["gray8.png"], "list.txt": b"a.png\n"})
     said = store.run(".", f"{store.address}out", "--files-from", "list.txt")

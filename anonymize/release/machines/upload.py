@@ -120,18 +120,19 @@ def upload(
         for path in (*LAST[::-1], *gone):
             if path in there:
                 objects.remove(path)
-        first = [path for path in missing if path not in LAST]
-        last = [path for path in LAST if path in wanted]
         if not missing:
             return Uploaded(str(objects), len(there.keys() & wanted.keys()), 0, len(gone))
+        first = [path for path in missing if path not in LAST]
+        last = [path for path in LAST if path in wanted]
+        total = len(first) + len(last)
         for done in _write(first, wanted, held, objects, record):
-            progress(done, len(first) + len(last))
+            progress(done, total)
         _check_all(set(wanted) - set(LAST), objects, record)
         for path in last:
             list(_write([path], wanted, held, objects, record))
-        progress(len(first) + len(last), len(first) + len(last))
+        progress(total, total)
         _check_all(set(wanted), objects, record)
-    return Uploaded(str(objects), len(wanted), len(first) + len(last), len(gone))
+    return Uploaded(str(objects), len(wanted), total, len(gone))
 
 
 def _wanted(out: Path, private: Path) -> dict[str, str]:
@@ -156,7 +157,14 @@ def _wanted(out: Path, private: Path) -> dict[str, str]:
 
 
 def _data(out: Path, path: str) -> bytes:
-    return storage.read_regular(out / path, MAX_BYTES, out)[0]
+    """All of a file. Raises UsageError: it is larger than is read at once."""
+    data = storage.read_regular(out / path, MAX_BYTES, out)[0]
+    if len(data) > MAX_BYTES:
+        raise UsageError(
+            f"a file of the staging folder has more than {MAX_BYTES >> 20} MiB, which is not "
+            "uploaded; release fewer files at a time"
+        )
+    return data
 
 
 def _write(
