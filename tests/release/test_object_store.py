@@ -282,6 +282,7 @@ def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(st
     two = {"a.png": KINDS["gray8.png"], "b.png": KINDS["gray16.png"]}
     store.fill("in/", two)
     assert store.apply().exit_code == 0
+    before = store.tree("out/")
     with session.opened(tmp_path / "out") as opened, InProcess(1, Limits()) as pool:
         ((path, _),) = opened.inputs(0)
         shown = Pictures(opened, pool).input(0, 0)
@@ -290,6 +291,10 @@ def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(st
     assert store.apply().exit_code == 3
     assert store.tree("out/") == tree(tmp_path / "out")
     assert len(store.tree("out/")) == 2
+    [withdrawn] = before.keys() - store.tree("out/").keys()
+    store.fill("out/", {withdrawn: before[withdrawn]})  # somebody brings it back
+    assert store.apply().exit_code == 3
+    assert store.tree("out/") == tree(tmp_path / "out")
 
 
 def test_a_table_that_is_too_large_is_not_uploaded_in_part(store, monkeypatch):

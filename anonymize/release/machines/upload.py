@@ -110,9 +110,8 @@ def upload(
         record = stack.enter_context(closing(Record(private, objects)))
         there = dict(objects.listing())
         record.refuse_strangers(there)
-        missing = [path for path in wanted if not record.holds(path, wanted[path], there)]
-        if MANIFEST not in wanted:  # a person is still to look at it
-            missing = []
+        seen = MANIFEST in wanted  # by whoever is to look at it
+        missing = [p for p in wanted if seen and not record.holds(p, wanted[p], there)]
         gone = [path for path in there if path not in wanted]
         if not (missing or gone):
             return Uploaded(str(objects), len(there), 0, 0)
@@ -120,7 +119,7 @@ def upload(
         for path in (*LAST[::-1], *gone):
             if path in there:
                 objects.remove(path)
-        if not missing:
+        if not seen:
             return Uploaded(str(objects), len(there.keys() & wanted.keys()), 0, len(gone))
         first = [path for path in missing if path not in LAST]
         last = [path for path in LAST if path in wanted]
