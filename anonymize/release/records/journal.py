@@ -237,7 +237,7 @@ class Journal(JsonLines):
             if entry.reason == Reason.IDENTIFYING_NAME.value
             and (found := TELLING_FOLDER.fullmatch(entry.detail))
         }
-        made = (entry for entry in self.entries if folders and entry.files)
+        made = (entry for entry in (self.entries if folders else ()) if entry.files)
         below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
@@ -246,9 +246,7 @@ class Journal(JsonLines):
         telling = list(self.telling()) if searched else []
         for entry in telling:
             self._withdraw(
-                entry,
-                Reason.IDENTIFYING_NAME,
-                "a word of another header, or of --table",
+                entry, Reason.IDENTIFYING_NAME, "a word of another header, or of --table"
             )
         labelled = list(self._telling_labels())
         for entry in labelled:
