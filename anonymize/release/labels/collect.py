@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
-from anonymize.release.formats import SYSTEM_FILES
+from anonymize.release.formats import OTHER_EXTENSIONS, PICTURES, SYSTEM_FILES
 from anonymize.release.labels import masks, read
 from anonymize.release.labels.carry import Job, MaskFile
 from anonymize.release.labels.coco import Coco
@@ -26,6 +26,7 @@ FOLDER = "labels"  # under OUT
 MANIFEST = "manifest.csv"  # of the labels
 KINDS = "masks (.png, .nii, .nii.gz), COCO (.json) and tables (.csv)"
 ASIDE = ("readme", "license", "licence")
+USUAL = PICTURES | OTHER_EXTENSIONS | {".txt", ".xml", ".yaml", ".xlsx", ".docx"}
 
 
 @dataclass(frozen=True)
@@ -217,9 +218,10 @@ def _walk(root: Path, where: str) -> list[Path]:
             if name.lower() in SYSTEM_FILES or name.lower().startswith(ASIDE):
                 continue
             if not masks.suffix_of(name) and suffix not in TABLES:
+                # What stands behind the last dot may be half of somebody's name.
+                kind = f"the kind {suffix}" if suffix in USUAL else "another kind"
                 raise UsageError(
-                    f"{where} holds a file of the kind {suffix or 'without extension'!s}; known "
-                    f"are {KINDS}: move the others away"
+                    f"{where} holds a file of {kind}; known are {KINDS}: move the others away"
                 )
             files.append(Path(folder, name))
     return files
