@@ -224,7 +224,7 @@ def test_entries_are_the_last_of_each_input():
         entry = Entry(path, "damaged" if refused else "", "", number, output=output, labels=masks)
         entries.put(entry)
         known[path] = entry
-    assert len(entries) == len(known)
+    assert len([*entries]) == len(known)
     assert {e.input: e for e in entries} == known
     assert all(entries.get(path) == entry for path, entry in known.items())
     released = [e for e in known.values() if e.released]

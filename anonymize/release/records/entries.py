@@ -20,9 +20,6 @@ class Entries:
             "CREATE TABLE known (word BLOB PRIMARY KEY) WITHOUT ROWID",
         )
 
-    def __len__(self) -> int:
-        return self._table.number("SELECT count(*) FROM entries")
-
     def __contains__(self, path: object) -> bool:
         return self.get(str(path)) is not None
 
