@@ -26,7 +26,6 @@ from anonymize.release.machines import shards
 from anonymize.release.machines.object_store import Objects
 from anonymize.release.machines.shards import Finished
 from anonymize.release.metadata import written
-from anonymize.release.metadata.written import MetadataSummary
 from anonymize.release.method import Method
 from anonymize.release.options import Progress, ReleaseOptions
 from anonymize.release.places import Places
@@ -186,6 +185,8 @@ def _pool(options: ReleaseOptions) -> WorkerPool:
 
 def _summary(counts: Counter[str], release: Release, places: Places, model: Anonymizer) -> Summary:
     entries, inputs, options = release.journal.entries, release.files, release.options
+    rows = release.rows
+    told = None if rows is None else written.summary(rows.columns, rows.total, entries.released())
     summary = Summary(
         inputs=len(release.files),
         anonymized=counts["anonymized"],
@@ -202,19 +203,12 @@ def _summary(counts: Counter[str], release: Release, places: Places, model: Anon
         telling=sum(1 for _ in release.journal.telling()),
         **vars(about(release, model)),
         labels=account.summary(release.labels, {e.input for e in entries.refused()}),
-        metadata=_travelled(release),
+        metadata=told,
     )
     accounted = summary.anonymized + summary.already_done + summary.quarantined + summary.left_out
     if accounted != summary.inputs:
         raise RuntimeError(f"{summary.inputs} files were listed, {accounted} accounted for")
     return summary
-
-
-def _travelled(release: Release) -> MetadataSummary | None:
-    rows = release.rows
-    if rows is None:
-        return None
-    return written.summary(rows.columns, rows.total, release.journal.entries.released())
 
 
 def plan(

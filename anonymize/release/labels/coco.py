@@ -16,12 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from anonymize.errors import DataError
 from anonymize.release.labels import rle
-from anonymize.release.labels.motion import Motion, Size, area, same_shape
+from anonymize.release.labels.motion import MAX_SIDE, Motion, Size, area, same_shape
 from anonymize.release.labels.placed import Placed, checked, outline, rounded
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Reason, Refused
 
-MAX_SIDE = 1 << 20
 LARGEST_CATEGORY = 999  # larger ids of categories are counted anew
 TIGHT = 1.0  # pixels: a box that is this near to its outline's is the outline's box
 NUMBERED = "--labels {number} is no COCO file that can be carried over: {where}: {problem}; mend it"

@@ -22,6 +22,7 @@ SPACING = 2.0  # pixels between the points of an outline that are pushed
 STRAIGHT = 0.05  # pixels by which an outline may be simplified again
 CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))  # of a cell between four pixel centres
 ROWS = 256  # rows of a mask that are pulled at a time
+MAX_SIDE = 1 << 20  # of an image, as its labels give its size
 
 Size = tuple[int, int]  # width, height
 

@@ -17,13 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from anonymize.errors import DataError
-from anonymize.release.labels.motion import Motion, same_shape
+from anonymize.release.labels.motion import MAX_SIDE, Motion, same_shape
 from anonymize.release.labels.placed import Placed, checked, outline, rounded
 from anonymize.release.labels.texts import class_name
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records.csv_bytes import csv_bytes
 
-MAX_SIDE = 1 << 20
 IMAGE = ("path", "file_name", "filename", "image", "image_path", "image_id", "Image Index")
 # The first whose columns are all there.
 SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (

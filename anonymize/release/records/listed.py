@@ -5,7 +5,7 @@ import os
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Self
 
 from anonymize.release.archives import Found, Member
 from anonymize.release.reasons import Reason
@@ -52,7 +52,7 @@ class Listed:
         rows = self._table.each("path, refusal, detail, member, instance", "files", self._order)
         for path, refusal, detail, member, instance in rows:
             values = json.loads(member)
-            made = None if values is None else _member(values)
+            made = values and Member(**{**values, "identity": tuple(values["identity"])})
             why = Reason(refusal) if refusal else None
             yield Found(os.fsdecode(path), why, detail, made, instance)
 
@@ -91,10 +91,6 @@ class Listed:
 def form(path: str) -> str:
     """What file systems that know no case or composition make of a path."""
     return unicodedata.normalize("NFC", path).casefold()
-
-
-def _member(values: dict[str, Any]) -> Member:
-    return Member(**{**values, "identity": tuple(values["identity"])})
 
 
 def _row(found: Found, reserved: Callable[[str], bool]) -> tuple:

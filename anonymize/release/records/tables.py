@@ -21,7 +21,9 @@ from anonymize.release.records.journal import Journal
 from anonymize.whole_file import Data
 
 MAP, QUARANTINE, TEXT, SHEETS = "map.csv", "quarantine.csv", "text.csv", "text"
-TOUCHED = ("input", "output", "regions", "filled", "sheet")  # columns of TEXT
+MAPPED = ("input", "input_sha256", "output", "output_sha256", "note")  # columns of MAP
+REFUSED = ("input", "reason", "detail", "meaning")  # of QUARANTINE
+TOUCHED = ("input", "output", "regions", "filled", "sheet")  # of TEXT
 COMPARISONS = ("ssim", "text_regions")  # that no noise of a method covers
 FIGURES = (*(figure.name for figure in fields(Figures)), *COMPARISONS)
 # Of the whole release, the same in every row: inputs = ok + quarantined + skipped.
@@ -63,14 +65,13 @@ class Tables:
                 entries.released(), self._counts(journal), self.method, self._hidden(journal)
             )
         }
-        columns = ("input", "input_sha256", "output", "output_sha256", "note")
         found = (e for e in entries if e.released)
         rows = ((e.input, e.sha256, e.output, e.output_sha256, e.note) for e in found)
         refused = (e for e in entries.refused() if self._counted(e))
         why = ((e.input, e.reason, e.detail, Reason(e.reason).meaning) for e in refused)
         private: dict[str, Data] = {
-            MAP: csv_lines(columns, rows),
-            QUARANTINE: csv_lines(("input", "reason", "detail", "meaning"), why),
+            MAP: csv_lines(MAPPED, rows),
+            QUARANTINE: csv_lines(REFUSED, why),
         }
         touched = [
             (e.input, e.output, int(regions), share(f.get("text_filled")), sheet_of(e.input))

@@ -17,7 +17,9 @@ from anonymize.release.records.entry import Entry
 from anonymize.release.records.journal import Journal
 from anonymize.release.records.tables import (
     MAP,
+    MAPPED,
     QUARANTINE,
+    REFUSED,
     TEXT,
     TOUCHED,
     manifest,
@@ -76,8 +78,7 @@ class SetTables:
             (path, reason, detail, Reason(reason).meaning)
             for path, (reason, detail) in (refused | self.left_out).items()
         ]
-        columns = ("input", "reason", "detail", "meaning")
-        private = {MAP: _map(self.mixed, published), QUARANTINE: csv_bytes(columns, sorted(why))}
+        private = {MAP: _map(self.mixed, published), QUARANTINE: csv_bytes(REFUSED, sorted(why))}
         rows = _touched(self.mixed, published)
         if rows:
             private[TEXT] = csv_bytes(TOUCHED, rows)
@@ -145,8 +146,7 @@ def _map(mixed: Mixed, published: Sequence[tuple[Output, Entry]]) -> bytes:
         for output, entry in published
         for image in _members(mixed, output)
     ]
-    columns = ("input", "input_sha256", "output", "output_sha256", "note")
-    return csv_bytes(columns, sorted(rows, key=lambda row: (os.fsencode(row[0]), row[2])))
+    return csv_bytes(MAPPED, sorted(rows, key=lambda row: (os.fsencode(row[0]), row[2])))
 
 
 def _touched(
