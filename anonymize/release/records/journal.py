@@ -237,8 +237,10 @@ class Journal(JsonLines):
             if entry.reason == Reason.IDENTIFYING_NAME.value
             and (found := TELLING_FOLDER.fullmatch(entry.detail))
         }
-        made = (entry for entry in (self.entries if folders else ()) if entry.files)
-        below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
+        below: list[Entry] = []
+        if folders:
+            made = (entry for entry in self.entries if entry.files)
+            below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
         for entry in below:
             self._withdraw(
                 entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
