@@ -75,10 +75,7 @@ class Whose:
         rows = self.original[[row]] if self.made_of is None else self.made_of[row]
         rows = rows[rows >= 0]
         patients = self.real.patients[rows] if len(rows) else self.released.patients[[row]]
-        return {
-            "original": " | ".join(self.real.names[rows]),
-            "patient": " | ".join(patients),
-        }
+        return {"original": " | ".join(self.real.names[rows]), "patient": " | ".join(patients)}
 
     def _owners(
         self, probes: np.ndarray, gallery: np.ndarray, *, known: bool
@@ -86,9 +83,8 @@ class Whose:
         released, real, has = self.released, self.real, self.original >= 0
         people = np.char.add("r", real.people.astype(str))
         named = np.where(real.identified, np.char.add("id/", real.patients), people)
-        own = np.where(released.identified, np.char.add("id/", released.patients), "")
         strangers = np.char.add("s", np.arange(len(released)).astype(str))
-        own = np.where(own == "", strangers, own)
+        own = np.where(released.identified, np.char.add("id/", released.patients), strangers)
         who = np.where(has, named[self.original], own)
         patient = np.unique(np.concatenate([who, named]), return_inverse=True)[1]
         of_real = np.ones(len(real), bool) if known else real.identified
@@ -181,7 +177,7 @@ def _made_from(released: Album, real: Album, inputs: Sequence[Sequence[tuple[str
     rows = np.full((len(inputs), max(each, 1)), -1)
     paths = real.table.frame["path"].tolist()
     digest = cache(lambda row: sha256_file(Path(paths[row])))
-    there = iter(rows_named(real, [name for own in inputs for name, _ in own]).tolist())
+    there = iter(_rows_by_name(real, [name for own in inputs for name, _ in own]).tolist())
     for found, made_from in zip(rows, inputs, strict=True):
         named = [(next(there), sha256) for _, sha256 in made_from]
         own = [r for r, sha256 in named if r >= 0 and (not paths[r] or digest(r) == sha256)]
@@ -269,15 +265,23 @@ def _told(frame: pd.DataFrame, there: np.ndarray, listing: pd.DataFrame) -> pd.D
 
 
 def rows_named(album: Album, names: Sequence[str]) -> np.ndarray:
-    """int64 (n,) rows of the images of these paths; −1 where none is. A path that is in another
-    folder than here is known by its last part, where that is one image's alone."""
+    """int64 (n,) rows of the images of these different paths; −1 where none is. A path that is in
+    another folder than here is known by its last part, where that is one image's alone, and no
+    other of the paths is that image."""
+    rows = _rows_by_name(album, names)
+    exact = album.names[rows] == np.asarray(names, str)
+    claimed = np.bincount(rows[rows >= 0], minlength=len(album))
+    return np.where(exact | (claimed[rows] == 1), rows, -1)
+
+
+def _rows_by_name(album: Album, names: Sequence[str]) -> np.ndarray:
+    """The same where several paths may be taken for one image."""
     row_of = {name: row for row, name in enumerate(album.names.tolist())}
     last = [PurePosixPath(name).name for name in row_of]
     alone = {name for name, count in Counter(last).items() if count == 1}
     by_last = {name: row for name, row in zip(last, row_of.values(), strict=True) if name in alone}
-    return np.array(
-        [row_of.get(name, by_last.get(PurePosixPath(name).name, -1)) for name in names], np.int64
-    )
+    found = [row_of.get(name, by_last.get(PurePosixPath(name).name, -1)) for name in names]
+    return np.array(found, np.int64)
 
 
 def _map(private: Path) -> dict[str, list[tuple[str, str]]]:
@@ -286,9 +290,8 @@ def _map(private: Path) -> dict[str, list[tuple[str, str]]]:
     try:
         with (private / MAP).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             for row in csv.DictReader(file):
-                made_from.setdefault(row["output"], []).append(
-                    (undone(row["input"]), row["input_sha256"])
-                )
+                one = undone(row["input"]), row["input_sha256"]
+                made_from.setdefault(row["output"], []).append(one)
     except (OSError, KeyError, csv.Error):
         raise UsageError(
             f"--private must be the private folder of the release, which holds {MAP}; it has none "

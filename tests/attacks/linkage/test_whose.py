@@ -44,11 +44,24 @@ def test_owners_with_and_without_the_originals(a_release):
 
 
 def test_names_are_found_by_their_last_part_where_it_is_alone(a_release):
+    """On both sides: one image is not two of the paths."""
     real = album(a_release, "real")
-    names = ["deep/01.png", "moved/01.png", "00.png", "none.png", ""]
-    rows = rows_named(real, names)
-    assert real.names[rows[:3]].tolist() == ["deep/01.png", "deep/01.png", "00.png"]
-    assert rows[3:].tolist() == [-1, -1]
+    names = ["deep/01.png", "moved/03.png", "00.png", "none.png", ""]
+    rows = rows_named(real, [*names, "moved/01.png", "here/05.png", "there/05.png"])
+    assert real.names[rows[:3]].tolist() == ["deep/01.png", "deep/03.png", "00.png"]
+    assert rows[3:].tolist() == [-1] * 5
+
+
+def test_a_table_of_more_folders_than_are_here_names_nobody_by_another_patients_file(
+    a_release, tmp_path
+):
+    real = album(a_release, "real")
+    rows = ["deep/01.png,own", "other/01.png,another", "one/02.png,one", "two/02.png,two"]
+    (tmp_path / "who.csv").write_text("\n".join(["path,patient_id", *rows]))
+    told, count = with_patients(real, tmp_path / "who.csv")
+    assert count == 1
+    assert told.patients[told.names == "deep/01.png"].tolist() == ["own"]
+    assert told.identified.sum() == 1
 
 
 def test_files_of_one_name_are_one_image_but_for_other_patients(a_release):
