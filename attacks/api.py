@@ -20,6 +20,7 @@ from attacks.evaluation.processes.work import Silent
 from attacks.linkage.album import open_both
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.linking import link_figures, named_after
+from attacks.linkage.named import refuse_inside
 from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
 from attacks.linkage.ranking import Ranking, rank
 from attacks.linkage.release_attack import DEFAULT as OF_FILES
@@ -157,11 +158,13 @@ def link(
         out: private folder; the attacker is taught once.
 
     Raises:
-        UsageError: nothing to read there, or an attacker that cannot look at two images alone.
+        UsageError: nothing to read there, an ``out`` within it, or an attacker that cannot look at
+            two images alone.
     """
     made = load_options("quick", IN_PROCESS | dict(options or {}))
     spec = None if method is None else str(method)
     chosen_attacker(attacker, released=method is not None)  # refused before images are read
+    _refuse_inside(out, released, real)
     probes, gallery = open_both({"released": str(released), "real": str(real)}, made.data)
     probes = named_after(probes, gallery)
     wanted = Wanted.of(attacker, made, spec, probes)
@@ -231,10 +234,11 @@ def release(
         out: private folder; attackers are taught once.
 
     Raises:
-        UsageError: nothing to read there, nothing known of whom the files show, or a method that
-            contradicts the manifest.
+        UsageError: nothing to read there, an ``out`` within it, nothing known of whom the files
+            show, or a method that contradicts the manifest.
     """
     made = load_options("quick", IN_PROCESS | dict(options or {}))
+    _refuse_inside(out, released, real)
     case = Case.of(str(real), Path(released), None, None)
     spec = method_of(case.released, case.private, None if method is None else str(method))
     with own_folder(Path(out), option="out") as folder:
@@ -254,3 +258,8 @@ def release(
             command="attacks.release",
         )
     return Released(found)
+
+
+def _refuse_inside(out: str | Path, released: str | Path, real: str | Path) -> None:
+    for argument, given in (("released", released), ("real", real)):
+        refuse_inside(Path(out), str(given), argument, option="out")

@@ -35,13 +35,14 @@ def refuse_missing(given: str, argument: str) -> None:
         )
 
 
-def refuse_inside(out: Path, given: str, argument: str) -> None:
-    """Raises UsageError, which names the ``argument``, where ``out`` lies in its folder: private
-    files would go on with a release, and their pictures be taken for some of it the next time."""
+def refuse_inside(out: Path, given: str, argument: str, *, option: str = "--out") -> None:
+    """Raises UsageError, which names the ``argument`` and the ``option``, where ``out`` lies in its
+    folder: private files would go on with a release, and their pictures be taken for some of it the
+    next time."""
     place, folder = places(given), out.expanduser().resolve()
     if place is not None and (place == folder or place in folder.parents):
         raise UsageError(
-            f"--out must not lie in {argument}: private pictures and names would lie among its "
+            f"{option} must not lie in {argument}: private pictures and names would lie among its "
             "files; choose another"
         )
 

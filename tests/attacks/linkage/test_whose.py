@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attacks
+from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.options import DataOptions
 from attacks.linkage.album import open_album
@@ -82,6 +84,17 @@ def test_the_private_folder_lies_beside_the_release_however_that_is_named(
 ):
     monkeypatch.chdir(a_release[0] / "out")
     assert Case.of("real", Path(named), None, None).private == a_release[0] / "out-private"
+
+
+@pytest.mark.parametrize("inside", ["out", "out/deep", "real"])
+@pytest.mark.parametrize("call", ["link", "release"])
+def test_python_keeps_no_private_files_among_those_that_are_attacked(a_release, call, inside):
+    folder = a_release[0]
+    real, released = folder / "real", folder / "out"
+    given = (released, real) if call == "link" else (real, released)
+    argument = "real" if inside == "real" else "released"
+    with pytest.raises(UsageError, match=f"^out must not lie in {argument}: "):
+        getattr(attacks, call)(*given, out=folder / inside)
 
 
 @pytest.fixture
