@@ -8,15 +8,17 @@ from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
-from attacks.evaluation.floors import FINDINGS
+from attacks.evaluation.floors import FINDINGS, equal_findings, floor_of
 from attacks.linkage.album import Album, is_release, open_both, unlisted
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
+from attacks.linkage.matching import MAX_SCORES
 from attacks.linkage.named import refuse_no_release
 from attacks.linkage.release_attack import Nearest, attack_files
-from attacks.linkage.release_floors import findings_floor
-from attacks.linkage.release_results import ReleaseResults, Unread
+from attacks.linkage.release_results import FindingsFloor, ReleaseResults, Unread
 from attacks.linkage.whose import Whose, whose, with_headers, with_patients, without_foreign
+from attacks.measuring.estimates import Floor
+from attacks.measuring.metrics import Owners
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def attack_release(
 ) -> Attacked:
     """Every attacker against the files of a release."""
     nearest, not_tried = attack_files(subject, attackers, prepare, options=options)
-    findings = findings_floor(subject, options)
+    findings = _findings_floor(subject, options)
     if isinstance(findings, str):
         not_tried[f"{FINDINGS} (floor)"] = findings
     released, real = subject.released, subject.real
@@ -143,3 +145,28 @@ def attack_release(
 
 def _reasons(album: Album) -> dict[str, int]:
     return dict(Counter(reason for _, reason in album.table.skipped))
+
+
+def _findings_floor(subject: Whose, options: TrainOptions) -> FindingsFloor | str:
+    """What true findings alone link, in both questions of an attack; why it is not known, where it
+    is not."""
+    if not subject.real.table.labels:
+        return "no findings are known (--patients says them, or a source:root)"
+    if len(subject.released) * len(subject.real) > MAX_SCORES:
+        return f"more than {MAX_SCORES:,} pairs of files"
+    whole = _linked(subject, subject.with_originals(), options)
+    if whole is None:
+        return "no two files of one person, or none of different ones"
+    known = (subject.original >= 0).any()
+    others = _linked(subject, subject.without_originals(), options) if known else None
+    return FindingsFloor(with_originals=whole, others=others)
+
+
+def _linked(subject: Whose, owners: tuple[Owners, Owners], options: TrainOptions) -> Floor | None:
+    probes, gallery = owners
+    if subject.foreign is not None:
+        probes = probes[~subject.foreign]
+    try:
+        return floor_of(FINDINGS, equal_findings(probes, gallery), (probes, gallery), options)
+    except ValueError:  # no genuine pairs, or nothing but them
+        return None
