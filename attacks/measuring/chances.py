@@ -50,8 +50,6 @@ def linked_exactly(crowd: Crowd, drawn: int) -> np.ndarray:
     for rows in _grouped(crowd.patient):
         rows = rows[np.argsort(crowd.ahead[rows], kind="stable")]
         first, others = rows[:TOGETHER], rows[TOGETHER:]
-        if crowd.who is None:
-            first, others = rows[:1], rows[1:]
         together = alone[first].sum() if len(first) < 2 else _union(crowd, first, drawn)
         found.append(together + alone[others].sum())
     return np.clip(found, 0, 1)
@@ -59,7 +57,6 @@ def linked_exactly(crowd: Crowd, drawn: int) -> np.ndarray:
 
 def _union(crowd: Crowd, rows: np.ndarray, drawn: int) -> float:
     """Probability that one of these probes is unbeaten."""
-    assert crowd.who is not None  # looked at by the caller
     people = np.zeros((1, crowd.who.shape[1]), bool)
     signs = np.array([-1.0])
     for row in rows:

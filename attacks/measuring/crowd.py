@@ -6,6 +6,7 @@ first, as in `retrieval`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -48,17 +49,20 @@ class Crowd:
         patient: (Q,) code of the probe's patient.
         best: (Q,) score of the image that shows the patient.
         people: (Q,) how many other people there are.
-        ahead: (Q,) how many of them are more alike.
-        who: bool (Q, K) which of all K people these are; None: not known.
+        who: bool (Q, K) which of all K people are more alike.
         strangers: the most alike of them.
     """
 
     patient: np.ndarray
     best: np.ndarray
     people: np.ndarray
-    ahead: np.ndarray
-    who: np.ndarray | None
+    who: np.ndarray
     strangers: Strangers
+
+    @cached_property
+    def ahead(self) -> np.ndarray:
+        """(Q,) how many people are more alike."""
+        return self.who.sum(axis=1)
 
 
 def crowds(
@@ -92,7 +96,6 @@ def crowds(
             probes.patient[met],
             best.score[met],
             people[met],
-            who[name][met].sum(axis=1),
             who[name][met],
             Strangers(people[met], tops[met], whose[met], np.ones(len(codes), bool)),
         )

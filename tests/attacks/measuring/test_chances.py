@@ -23,7 +23,7 @@ def crowd_of(who, patient):
     who, patient = np.array(who, bool), np.array(patient)
     many = np.full(len(who), who.shape[1])
     nobody = Strangers(many, np.zeros((len(who), 0)), np.zeros((len(who), 0), int), who.any(0))
-    return Crowd(patient, np.zeros(len(who)), many, who.sum(axis=1), who, nobody)
+    return Crowd(patient, np.zeros(len(who)), many, who, nobody)
 
 
 def galleries(people, drawn):

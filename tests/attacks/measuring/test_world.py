@@ -113,18 +113,18 @@ def test_ties_go_to_the_smaller_index():
 def streamed_crowd(asked, patient, best, blocks):
     """A crowd of people who are met a block (n, E) at a time, an image each: as many as there may
     be. ``asked``: (Q, E) vectors of the probes; inner products are scores."""
-    count, ahead = 0, np.zeros(len(asked), int)
+    count, who = 0, []
     tops, whose = np.zeros((len(asked), 0)), np.zeros((len(asked), 0), int)
     for block in blocks:
         alike = asked @ block.T
-        ahead += np.count_nonzero(alike > best[:, None], axis=1)
+        who.append(alike > best[:, None])
         numbers = np.broadcast_to(np.arange(count, count + len(block)), alike.shape)
         alike, numbers = np.hstack([tops, alike]), np.hstack([whose, numbers])
         tops, whose = largest(alike, numbers, min(KEPT, alike.shape[1]))
         count += len(block)
     people = np.full(len(asked), count)
     met = Strangers(people, tops, whose, np.ones(count, bool))
-    return Crowd(patient, best, people, ahead, None, met)
+    return Crowd(patient, best, people, np.hstack(who), met)
 
 
 def test_a_block_at_a_time_is_the_same_crowd():
