@@ -28,6 +28,17 @@ class ByLot(Noisy, SetAnonymizer):
     whoever holds the secret can repeat it, and nobody else can guess it. The order of the rows and
     the patients' codes do not matter."""
 
+    @abstractmethod
+    def _knowing(self, other: Self) -> Self:
+        """``other``, with what this one learnt."""
+
+    def keyed(self, secret: bytes) -> Self:
+        return self._knowing(super().keyed(secret))
+
+    def redrawn(self, seed: int) -> Self:
+        """With what it learnt."""
+        return self._knowing(super().redrawn(seed))
+
     def arranged(
         self, given: Radiographs, noise: ImageNoise | None = None
     ) -> tuple[Radiographs, np.ndarray, np.random.Generator]:
@@ -79,12 +90,6 @@ class SetMethod(ByLot):
     @property
     def says(self) -> bool:
         return self.read > 0
-
-    def keyed(self, secret: bytes) -> Self:
-        return self._knowing(super().keyed(secret))
-
-    def redrawn(self, seed: int) -> Self:
-        return self._knowing(super().redrawn(seed))
 
     def _knowing(self, other: Self) -> Self:
         other._known, other._strangers = self._known, self._strangers

@@ -80,13 +80,6 @@ class UtilityCode(ByLot):
 
         return undone
 
-    def keyed(self, secret: bytes) -> Self:
-        return self._with_pool(super().keyed(secret))
-
-    def redrawn(self, seed: int) -> Self:
-        """The same pool and codes, other donors."""
-        return self._with_pool(super().redrawn(seed))
-
     def fit(self, known: Radiographs) -> Self:
         """Draws the pool, learns from it, and divides it into codes. Under one secret the pool is
         the same with all options but ``pool``: nobody stands in for others here, and is released
@@ -150,7 +143,7 @@ class UtilityCode(ByLot):
             )
         return self._pool
 
-    def _with_pool(self, other: Self) -> Self:
+    def _knowing(self, other: Self) -> Self:
         other._pool, other._withheld = self._pool, self._withheld
         return other
 
