@@ -31,11 +31,6 @@ def candidates(size: int) -> tuple[str, ...]:
     return (*SETS, *(f"dp-pix:b={max(size // n, 1)},epsilon=0.1" for n in CELLS))
 
 
-def repeatable(spec: str, seed: int) -> str:
-    """The same method with a lot that can be drawn again, for an evaluation."""
-    return f"{spec},seed={seed}"
-
-
 def small_options(changes: Mapping[str, Any]) -> TrainOptions:
     """The options of a search; what a user changes wins. Raises UsageError: an unknown option, or a
     value out of range."""

@@ -11,9 +11,8 @@ from attacks.evaluation.evaluator import RELEASED
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.work import Display, Silent, Work
 from attacks.recommending.search import Deadline, Searched, Timed, search
-from attacks.results import Results
+from attacks.results import FILE, Results
 
-RESULTS = "results.json"
 Evaluate = Callable[..., Evaluation]
 
 
@@ -37,7 +36,7 @@ class Measuring:
             shown = Timed(display, deadline, title, said)
             plan = replace(self.plan, entrants=[self.plan.entrants[0], *chosen])
             found = self.evaluate(plan, self.out, display=shown)
-            found.results.write(self.out / RESULTS)
+            found.results.write(self.out / FILE)
             return found
 
         return search(
@@ -50,10 +49,10 @@ class Measuring:
 
     def known(self) -> list[str]:
         """The candidates that earlier results hold."""
-        if not (self.out / RESULTS).is_file():
+        if not (self.out / FILE).is_file():
             return []
         try:
-            held = [(m.name, m.options) for m in Results.read(self.out / RESULTS).methods]
+            held = [(m.name, m.options) for m in Results.read(self.out / FILE).methods]
         except DataError:  # of another version; the notes may know it still
             return []
         models = {spec: load(str(entrant.spec)) for spec, entrant in self.entrants.items()}

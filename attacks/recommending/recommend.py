@@ -15,7 +15,7 @@ from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.claim import claimed
 from attacks.evaluation.processes.work import Display, Silent, in_words
-from attacks.recommending.candidates import ATTACKERS, candidates, repeatable
+from attacks.recommending.candidates import ATTACKERS, candidates
 from attacks.recommending.choice import Choice, Evidence, Wish, choose, too_few
 from attacks.recommending.command_line import command_line, has_files
 from attacks.recommending.evidence import bearing, evidence_of
@@ -94,7 +94,8 @@ def recommend(
         f"{options.data.size} px, one after the other for {in_words(asked.seconds)}; how many that "
         "allows is known after the first. Stopped, the same command goes on."
     )
-    entrants = {spec: Entrant(repeatable(spec, options.seed)) for spec in specs}
+    # With a seed the same lot can be drawn again.
+    entrants = {spec: Entrant(f"{spec},seed={options.seed}") for spec in specs}
     plan = Plan([Entrant(REAL), *entrants.values()], options, ATTACKERS, command=asked.command)
     with claimed(out, "results", plan.subject) as holds:
         holds(contents_of(plan, data, out))
