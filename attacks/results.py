@@ -11,14 +11,9 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
-from attacks.measuring.estimates import (
-    Figures,
-    Floor,
-    LabelAuc,
-    Matched,
-    Record,
-)
+from attacks.measuring.estimates import Figures, Floor, LabelAuc, Matched, Record
 from attacks.measuring.release_figures import Classification as Classification
 from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Utility
 from attacks.measuring.release_figures import Displacement as Displacement
@@ -235,9 +230,10 @@ class Results(Record):
         return titles(told_apart(named, [m.training | {"seed": m.seed} for m in self.methods]))
 
     def write(self, path: Path) -> None:
-        """Writes results.json; the same results give the same bytes."""
+        """Writes results.json, whole or not at all; the same results give the same bytes. A byte of
+        a path that is no text is "?", since JSON has none."""
         content = self.model_dump(mode="json", by_alias=True)
-        Path(path).write_text(_lines(content) + "\n", encoding="utf-8")
+        whole_file.write(path, f"{_lines(content)}\n".encode(errors="replace"))
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -126,6 +126,11 @@ def test_reading_gives_back_what_was_written(tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "results.json").read_bytes()
 
 
+def test_a_command_of_any_bytes_is_no_loss_of_what_was_measured(tmp_path):
+    made_up(command="attacks evaluate --root \udcff").write(tmp_path / "results.json")
+    assert Results.read(tmp_path / "results.json").command == "attacks evaluate --root ?"
+
+
 @pytest.mark.parametrize("options", [{}, {"to": "{a}", "list": [{"b": [1, "}"]}, {}]}, {"x": []}])
 def test_the_file_holds_the_same_whatever_its_lines(options, tmp_path):
     results = made_up(command="{", methods=(method("identity", options, 0.5, 0.5, 0.5, 0.5),))
