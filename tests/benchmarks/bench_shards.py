@@ -15,6 +15,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from bench_scale import LISTS, METHOD, drawn
+from memory import children
 
 Words = list[str]
 SAMPLED = 1.0  # seconds between two looks at what a step used
@@ -87,12 +88,11 @@ def used_by(pid: int) -> float:
     """Seconds of a process, of its children, and of theirs; 0 of one that is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        threads = [*Path(f"/proc/{pid}/task").iterdir()]
-        children = " ".join((thread / "children").read_text() for thread in threads).split()
+        below = children(pid)
     except OSError:
         return 0.0
     own = sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(used_by(int(child)) for child in children)
+    return own + sum(map(used_by, below))
 
 
 def table(found: dict) -> str:

@@ -23,15 +23,20 @@ def together() -> int:
     return sum(_peaks(os.getpid()))
 
 
+def children(pid: int) -> list[int]:
+    """What a process has started and is still there. Raises OSError: it is gone itself."""
+    threads = [*Path(f"/proc/{pid}/task").iterdir()]
+    return [int(n) for thread in threads for n in (thread / "children").read_text().split()]
+
+
 def _peaks(pid: int) -> Iterator[int]:
     try:
         yield peak(pid)
-        threads = [*Path(f"/proc/{pid}/task").iterdir()]
-        children = " ".join((thread / "children").read_text() for thread in threads).split()
+        below = children(pid)
     except (OSError, IndexError):  # it ended meanwhile
         return
-    for child in children:
-        yield from _peaks(int(child))
+    for child in below:
+        yield from _peaks(child)
 
 
 def largest(work: Callable[[], object]) -> float:
