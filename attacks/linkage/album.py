@@ -24,6 +24,7 @@ from anonymize.data.table import Table
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.release.labels import collect
+from anonymize.release.listing import walk
 from anonymize.release.places import MANIFEST
 from anonymize.release.records import manifests
 from anonymize.release.records.tables import MAP
@@ -190,14 +191,14 @@ def _labels(folder: Path, images: Sequence[Path]) -> list[Path]:
 
 
 def _pictures(folder: Path, but: Container[Path] = (), *, hidden: bool = False) -> list[Path]:
-    """What may be an image below a folder, in order of its name; links that lead to no file are
-    counted, as files that cannot be read."""
+    """What may be an image below a folder, in order of its name; links that lead to no file, and
+    folders that cannot be listed, are counted, as files that cannot be read."""
     return sorted(
         path
-        for path in folder.rglob("*")
+        for path in (folder / found.path for found in walk(folder))
         if path not in but
         and (hidden or not any(p.startswith(".") for p in path.relative_to(folder).parts))
-        and (is_candidate(path) if path.is_file() else path.is_symlink())
+        and is_candidate(path)
     )
 
 

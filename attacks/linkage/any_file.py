@@ -3,6 +3,7 @@
 Reading processes import this module: it stays light.
 """
 
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,13 @@ SUFFIXES = {suffix for known in EXTENSIONS.values() for suffix in known}
 
 def is_candidate(path: Path) -> bool:
     """Whether a file might hold a picture: anything but text and system files. One that cannot be
-    read is a candidate, so that it is counted."""
-    if path.suffix.lower() in SUFFIXES:
-        return True
+    read is a candidate, so that it is counted; so are a link that leads to no file and a folder."""
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            return stat.S_ISDIR(mode) or path.is_symlink()
+        if path.suffix.lower() in SUFFIXES:
+            return True
         with path.open("rb") as file:
             recognise(path.name, file.read(HEAD))
     except Refused as refused:

@@ -1,8 +1,10 @@
 """Files of any kind, as an attacker reads them."""
 
+import os
 from pathlib import Path
 
 import numpy as np
+from files_attacked import write_noise
 
 import anonymize
 from anonymize.options import DataOptions
@@ -20,3 +22,24 @@ def test_dicom_is_read_as_a_viewer_shows_it(shared, tmp_path):
         np.testing.assert_allclose(read_levels(Path(path)) / 65535, seen, atol=1e-5)
         assert size == seen.shape
         assert facts(path)[1] == "DICOM"
+
+
+def test_what_cannot_be_listed_is_counted_among_what_cannot_be_read(tmp_path, monkeypatch):
+    given, listing = tmp_path / "given", os.scandir
+    (given / "shut").mkdir(parents=True)
+    for name in ("a.png", "shut/b.png"):
+        write_noise(given / name, 0)
+    (given / "nowhere").symlink_to("gone")
+    (given / "notes.txt").write_text("no image")
+    os.mkfifo(given / "pipe")
+
+    def refused(place):
+        if Path(place).name == "shut":
+            raise PermissionError
+        return listing(place)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    options = DataOptions(size=32, cache=tmp_path / "cache", workers=1, on_missing="skip")
+    found = open_album(str(given), options, argument="REAL")
+    assert found.names.tolist() == ["a.png"]
+    assert sorted(name for name, _ in found.table.skipped) == ["nowhere", "shut"]
