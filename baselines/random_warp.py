@@ -62,11 +62,11 @@ class RandomWarp(Noisy):
         else:
             smooth = spline.smooth(noise, o.controls)
         if o.rms is None:
-            return self._moved(o.mu / smooth.abs().max() * smooth)
+            return spline.integrated(o.mu / smooth.abs().max() * smooth, o.squarings)
         moved = smooth
         for _ in range(ROUNDS):
             smooth = o.rms / flow.magnitude(moved).square().mean().sqrt() * smooth
-            moved = self._moved(smooth)
+            moved = spline.integrated(smooth, o.squarings)
         return moved
 
     def _framed(self, noise: Tensor) -> Tensor:
@@ -89,10 +89,6 @@ class RandomWarp(Noisy):
         noise = self.noise.uniform(image, (1, 3, o.size, o.size)).float()
         smooth = spline.smooth(noise[:, 2:], o.controls)
         return o.tone / smooth.abs().max() * smooth
-
-    def _moved(self, smooth: Tensor) -> Tensor:
-        squarings = self.settings.squarings
-        return smooth if squarings is None else flow.exponential(smooth, squarings)
 
 
 def _each(images: Tensor, field: Callable[[Tensor], Tensor], channels: int) -> Tensor:

@@ -268,10 +268,10 @@ def together(keys: Iterable[str] = WHOLE) -> str:
     return text((header, rows), dict.fromkeys(line for own in every for line in floors(own)))
 
 
-def very_films(key: str = "sets_before_after") -> str:
+def very_films() -> str:
     """How well attackers link a release to the films that went in, and how often their first guess
     is such a film, against matched impostors: one release a row."""
-    own = results(key)
+    own = results("sets_before_after")
     names = dict.fromkeys(name for method in own.methods for name in method.privacy)
     header = ["released as", *names, *(f"{name}, first guess" for name in names), "a coin's"]
     rows = []

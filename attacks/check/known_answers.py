@@ -182,7 +182,7 @@ class Answer:
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Self:
         """Of :meth:`plain`."""
-        said = {name: _tupled(value) for name, value in plain["said"].items()}
+        said = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["said"].items()}
         return cls(plain["case"], plain["truth"], Said(**said), tuple(plain["missed"]))
 
 
@@ -203,10 +203,6 @@ def answers(
     plan = Plan(entrants, options, attackers, command="attacks check --known-answers")
     found = evaluate(plan, out, compute=compute, display=display)
     return [Answer.of(case, Said.of(found.results, case.name)) for case in cases], found
-
-
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def table(found: Sequence[Answer]) -> str:

@@ -66,9 +66,14 @@ def learnt(attacker: Callable[[], Attacker], images: int, times: int) -> Work:
     return attack
 
 
+def _scored(images: int) -> tuple[np.ndarray, Owners]:
+    """A score matrix, and whose the images are."""
+    owners = _owners(images)
+    return np.random.default_rng(0).standard_normal((images, images), dtype=np.float32), owners
+
+
 def figures(images: int, times: int) -> Work:
-    owners = _owners(images * times)
-    scores = np.random.default_rng(0).standard_normal((len(owners),) * 2, dtype=np.float32)
+    scores, owners = _scored(images * times)
     return partial(measure_identification, scores, owners, owners)
 
 
@@ -76,16 +81,14 @@ def plain_auc(images: int, times: int) -> Work:
     """One AUC of all pairs without its interval."""
     from sklearn.metrics import roc_auc_score
 
-    owners = _owners(images * times)
-    scores = np.random.default_rng(0).standard_normal((len(owners),) * 2, dtype=np.float32)
+    scores, owners = _scored(images * times)
     pairs = ~np.eye(len(owners), dtype=bool)
     same = (owners.patient[:, None] == owners.patient)[pairs]
     return lambda: roc_auc_score(same, scores[pairs])
 
 
 def our_auc(images: int, times: int) -> Work:
-    owners = _owners(images * times)
-    scores = np.random.default_rng(0).standard_normal((len(owners),) * 2, dtype=np.float32)
+    scores, owners = _scored(images * times)
     return partial(pair_auc, scores, owners, owners)
 
 
