@@ -1,5 +1,6 @@
 """What lies under IN: a folder, one file, a list of files, and the entries of ZIP archives."""
 
+import codecs
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -74,9 +75,10 @@ def empty_folders(folder: Path) -> list[Path]:
 
 
 def parse_list(content: bytes) -> tuple[str, ...]:
-    """The paths in a file list: one a line, or ended by NUL (``find -print0``)."""
+    """The paths in a file list: one a line, or ended by NUL (``find -print0``); a byte order mark,
+    as editors of Windows write it, is no part of the first."""
     separator = b"\0" if b"\0" in content else b"\n"
-    lines = content.split(separator)
+    lines = content.removeprefix(codecs.BOM_UTF8).split(separator)
     if separator == b"\n":
         lines = [line.removesuffix(b"\r") for line in lines]
     return tuple(os.fsdecode(line) for line in lines if line)

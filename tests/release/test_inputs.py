@@ -152,6 +152,7 @@ def test_a_thousand_files_on_a_list_are_counted_once(release):
 
 def test_names_of_a_list_are_kept_byte_by_byte():
     assert listing.parse_list(b"a b \n c\n\xff\n") == ("a b ", " c", "\udcff")
+    assert listing.parse_list(b"\xef\xbb\xbfa\r\nb") == ("a", "b")
     assert listing.parse_list(b"a\nb\0c\r\0") == ("a\nb", "c\r")
     with pytest.raises(UsageError, match="line 2"):
         listing.relative(["x", "y/../../z"], Path("/in"))
