@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
@@ -119,6 +120,7 @@ def _words(options: ReceiveOptions, port: int) -> str:
         )
     if to is None:
         return words
-    near = any(f"@{host}:" in to or f"//{host}" in to for host in LOOPBACK)
+    url = to if "://" in to else f"//{to.rpartition('@')[2]}"
+    near = urlsplit(url).hostname in LOOPBACK
     plain = options.forward.ca is None and not to.startswith("https:") and not near
     return f"{words}; forwarding to {to}{', warning: without TLS' * plain}"
