@@ -21,19 +21,20 @@ BESIDE = 20  # beside an attacker
 SCORES = 10**8  # drawn at most, but for ten draws
 
 
-def random_aucs(asked: tuple[Owners, Owners], seed: int, *, sets: bool = False) -> list[float]:
-    """Pair AUCs of random scores (P, G) of probes and gallery, each drawn anew; ``sets``: averaged
-    over patients."""
-    return [pair_auc(*drawn) for drawn in _random(asked, seed, DRAWS, sets)]
+def random_figures(
+    asked: tuple[Owners, Owners], seed: int, *, sets: bool = False
+) -> dict[str, list[float]]:
+    """What random scores (P, G) of probes and gallery come to, each drawn anew: the pair AUC
+    ("auc"), how often they find another image of the patient first, and of how many patients they
+    do for some image (:data:`GUESSES`); ``sets``: the pair AUC averaged over patients, and no more.
 
-
-def random_guesses(asked: tuple[Owners, Owners], seed: int) -> dict[str, list[float]]:
-    """How often random scores find another image of the patient first, and of how many patients
-    they do for some image (:data:`GUESSES`), each drawn anew."""
+    Raises ValueError: no genuine or no impostor pairs."""
     found: dict[str, list[float]] = defaultdict(list)
-    for drawn in _random(asked, seed, DRAWS, sets=False):
-        for figure, rate in _guessed(*drawn):
-            found[figure].append(rate)
+    for drawn in _random(asked, seed, DRAWS, sets):
+        found["auc"].append(pair_auc(*drawn))
+        if not sets:
+            for figure, rate in _guessed(*drawn):
+                found[figure].append(rate)
     return found
 
 

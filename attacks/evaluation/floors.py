@@ -24,7 +24,7 @@ from anonymize.whitening import scatter, whitening
 from attacks.attackers.combination import over_sets
 from attacks.attackers.metadata import Metadata
 from attacks.attackers.soft_biometrics import READ, SoftBiometrics
-from attacks.evaluation.coins import GUESSES, random_aucs, random_guesses
+from attacks.evaluation.coins import GUESSES, random_figures
 from attacks.evaluation.plan import READER, Plan
 from attacks.evaluation.reference import Reference
 from attacks.knowledge.facts import FACTS, in_words, not_said
@@ -155,19 +155,16 @@ class Floors:
 
     def _coin(self, name: str) -> Floor:
         seed, sets = derive_seed(self.plan.options.seed, name), name == COIN_SETS
-        drawn = random_aucs(self.asked, seed, sets=sets)
+        drawn = random_figures(self.asked, seed, sets=sets)
+        found: dict[str, Any] = {figure: _spread(draws) for figure, draws in drawn.items()}
         probes, gallery = (owners.matching for owners in self.asked)
-        matched, guessed = None, {}
         with suppress(ValueError):  # no impostor is alike
-            matched = _spread(random_aucs((probes, gallery), seed, sets=sets))
-        if not sets:
-            found = random_guesses(self.asked, seed)
-            guessed = {figure: _spread(of_draws) for figure, of_draws in found.items()}
-            if matched is not None:
-                alike = random_guesses((probes, gallery), seed)
-                guessed["first_guess_matched"] = _spread(alike["precision_at_1"])
-        message = MESSAGES[name].format(draws=len(drawn))
-        return Floor(name=name, message=message, auc=_spread(drawn), matched=matched, **guessed)
+            alike = random_figures((probes, gallery), seed, sets=sets)
+            found["matched"] = _spread(alike["auc"])
+            if not sets:
+                found["first_guess_matched"] = _spread(alike["precision_at_1"])
+        message = MESSAGES[name].format(draws=len(drawn["auc"]))
+        return Floor(name=name, message=message, **found)
 
 
 def floor_of(
@@ -256,11 +253,11 @@ def task_scores(
     return _alike(best[rest])
 
 
-def _spread(aucs: list[float]) -> Estimate:
+def _spread(draws: list[float]) -> Estimate:
     """The interval is that of one draw, and not of their mean."""
-    low, high = np.quantile(aucs, [0.025, 0.975])
-    mean = float(np.mean(aucs))
-    return Estimate(mean=mean, sd=float(np.std(aucs)), runs=(mean,), ci95=(float(low), float(high)))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    mean, sd = float(np.mean(draws)), float(np.std(draws))
+    return Estimate(mean=mean, sd=sd, runs=(mean,), ci95=(float(low), float(high)))
 
 
 def _linked_by(described: np.ndarray, owners: Owners) -> float:
