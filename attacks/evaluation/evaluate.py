@@ -104,7 +104,7 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
         entrant = left.popleft()
         if entrant.training is not None:
             session.train(entrant)
-        model = entrant.model(compute.device)
+        model = session.model(entrant)
         target = evaluator.target(model, entrant.title, again=bool(measured))
         found = evaluator.measure(target, entrant.varied)
         kept = {

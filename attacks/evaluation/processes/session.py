@@ -1,12 +1,17 @@
 """One process of an evaluation: what it has at hand, made when it is first needed, and the tasks
 that it can do. What a task finds lies in the notes and runs, where every process finds it."""
 
+import os
 import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from anonymize import whole_file
+from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
+from anonymize.folder_lock import in_turn
+from anonymize.key_files import SECRET_BYTES
 from anonymize.training.compute import Compute
 from attacks.evaluation.differences import control_for
 from attacks.evaluation.evaluator import RELEASED, MethodEvaluator
@@ -72,6 +77,25 @@ class Session:
         if self.shared:
             shutil.rmtree(self.evaluator.folder / RELEASED, ignore_errors=True)
 
+    def model(self, entrant: Entrant) -> Anonymizer:
+        """A method that takes part. One that is named, and draws random numbers without a seed,
+        draws the same ones in every process and whenever this evaluation is called again, so that
+        what was measured of its release is found."""
+        model = entrant.model(self.compute.device)
+        if isinstance(entrant.spec, Anonymizer) or not model.is_random or model.noise_is_known:
+            return model
+        return model.keyed(self._secret).to(self.compute.device)
+
+    @cached_property
+    def _secret(self) -> bytes:
+        folder = self.out / "notes"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "noise.key"
+        with in_turn(folder / "noise.lock"):
+            if not file.is_file():
+                whole_file.write(file, os.urandom(SECRET_BYTES), mode=0o600)
+        return file.read_bytes()
+
     def prepare(self) -> None:
         """Trains the networks of real images that are missing."""
         self.prepare_reference()
@@ -131,7 +155,7 @@ class Session:
         assert task.entrant is not None
         if self._target is None or self._target[0] != task.method:
             self._target = None  # its images go before others come
-            model, again = task.entrant.model(self.compute.device), task.method > 0
+            model, again = self.model(task.entrant), task.method > 0
             made = self.evaluator.target(model, task.entrant.title, again=again)
             self._target = task.method, made
         return self._target[1]
