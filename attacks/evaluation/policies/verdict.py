@@ -1,5 +1,6 @@
 """A policy's demands against what an evaluation measured: pass, fail, or it cannot be certified."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from anonymize.errors import counted
@@ -15,9 +16,8 @@ from attacks.evaluation.policies.demands import (
     reading_of,
 )
 from attacks.evaluation.policies.guidelines import Guided
-from attacks.evaluation.policies.policy import Policy, Population
+from attacks.evaluation.policies.policy import Policy, Population, Usefulness
 from attacks.evaluation.policies.release_seen import ReleaseSeen
-from attacks.evaluation.policies.usefulness import useful
 from attacks.measuring.estimates import Estimate
 from attacks.measuring.tails import ENOUGH
 from attacks.measuring.world_records import Stratum, World
@@ -68,7 +68,7 @@ def _lines(
     if policy.r_s is not None:
         yield from _population(policy.r_s, attacks, patients)
     if policy.utility is not None:
-        yield Line(*useful(method, policy.utility, patients))
+        yield _useful(method, policy.utility, patients)
     if policy.min_jacobian is not None:
         yield _unfolded(method, release, policy.min_jacobian)
     if policy.headers or policy.text:
@@ -131,6 +131,37 @@ def _among(of: World | Stratum, people: int, measured: int) -> Reading | None:
         beside += f" among {nearest.people:,}"
     within = min(low, high), high
     return Reading(nearest.r_s.estimate.mean, within, beside, lacking, of.patients)
+
+
+def _useful(method: Method, demand: Usefulness, patients: int) -> Line:
+    """From the 90 % interval of two one-sided tests at 5 % (Schuirmann 1987), which holds for every
+    margin."""
+    words = "equivalent within" if demand.equivalent else "no worse than real images by more than"
+    name = f"{demand.kind} classifier is {words} {demand.margin:g}"
+    found = getattr(method.utility, demand.kind)
+    if demand.kind == "frozen" and method.sets is not None:
+        return Line(name, UNKNOWN, "in releases of sets a frozen classifier reads the grouping")
+    if found is None or found.difference is None or found.margin is None:
+        return Line(name, UNKNOWN, "not measured")
+    if method.utility.readable is False:
+        return Line(name, UNKNOWN, "the classifier is at chance on real images, or unsteady")
+    if found.margin.ci90 is None:
+        return Line(name, UNKNOWN, "it has no interval: too few patients")
+    (low, high), value, margin = found.margin.ci90, found.difference.mean, demand.margin
+    said = f"{value:+.3f} (90 % {low:+.3f} to {high:+.3f})".replace("-", "−")
+    if high < -margin or (demand.equivalent and low > margin):
+        return Line(name, FAIL, said)
+    if low > -margin and (high < margin or not demand.equivalent):
+        return Line(name, KEPT, said)
+    rooms = [(value + margin, value - low)]
+    rooms += [(margin - value, high - value)] if demand.equivalent else []
+    needed = max(
+        math.ceil(max(patients * (reach / room) ** 2, patients + 1)) if room else patients + 1
+        for room, reach in ((abs(room), reach) for room, reach in rooms)
+    )
+    shows = "show that it fails" if any(room < 0 for room, _ in rooms) else "certify it"
+    said += f", of {patients:,} patients; if the figure holds, about {needed:,} patients {shows}"
+    return Line(name, UNKNOWN, said, needed)
 
 
 def _unfolded(method: Method, release: ReleaseSeen | None, least: float) -> Line:
