@@ -7,8 +7,8 @@ import numpy as np
 
 from attacks.evaluation.checks.choice_checks import looking_for_patients
 from attacks.measuring.estimates import Estimate, Figures, OperatingPoint
-from attacks.reporting.generator_table import differences, to
-from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc
+from attacks.reporting.generator_table import differences
+from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, difference_to
 from attacks.reporting.tables import compared, in_words, not_worse, number, training_in_words
 from attacks.results import SETS, Attack, Method, Results, name_of
 
@@ -57,15 +57,15 @@ def one_pair(method: Method) -> str:
 
 def less(method: Method, role: str) -> str:
     """The strongest attacker's AUC against matched impostors less that on another release."""
-    found = (d for d in method.strongest_by_image[1].headline.differences if d.role == role)
-    return next(map(compared, found), "–")
+    found = difference_to(role, method.strongest_by_image[1].headline.differences)
+    return compared(found) if found else "–"
 
 
 def less_control(own: Results, attacker: str, reading: str, options: Mapping[str, Any]) -> str:
     """Of each kind of generators with these ``options``, with the interval over generators and
     patients; "" of an evaluation that does not say."""
     kinds = [one for one in own.generators if one.options.items() >= options.items()]
-    found = [(one, to(CONTROL, differences(one, attacker, reading))) for one in kinds]
+    found = [(one, difference_to(CONTROL, differences(one, attacker, reading))) for one in kinds]
     return "; ".join(f"{compared(d)}, {len(one.seeds)} generators" for one, d in found if d)
 
 

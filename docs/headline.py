@@ -10,8 +10,8 @@ from attacks.evaluation.floors import METADATA
 from attacks.measuring.estimates import Estimate
 from attacks.measuring.several import SeveralGenerators
 from attacks.reporting import readings
-from attacks.reporting.generator_table import NOTE, differences, to
-from attacks.reporting.readings import ALL, MATCHED, NAMES
+from attacks.reporting.generator_table import NOTE, differences
+from attacks.reporting.readings import ALL, MATCHED, NAMES, difference_to
 from attacks.reporting.tables import compared, in_words, text
 from attacks.results import REAL, Method
 from baselines.dp_pix import DPPix
@@ -78,9 +78,9 @@ def _surpassed(game: SeveralGenerators) -> list[str]:
     found = [
         f"{attacker}, {NAMES[reading]}, {compared(less)}"
         for attacker, reading in dict.fromkeys(COLUMNS.values())
-        if (less := to(CONTROL, differences(game, attacker, reading))) is not None
+        if (less := difference_to(CONTROL, differences(game, attacker, reading))) is not None
     ]
-    if less := to(CONTROL, game.retrained_differences):
+    if less := difference_to(CONTROL, game.retrained_differences):
         found.append(f"classifier retrained, {compared(less)}")
     return [f"{game.name} less the control: {'; '.join(found)}. {NOTE}"] if found else []
 

@@ -17,7 +17,7 @@ from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.work import Silent, State
 from attacks.measuring.estimates import Estimate
 from attacks.reporting.findings_read import Read, price, reads, verdict
-from attacks.reporting.readings import NAMES, headline
+from attacks.reporting.readings import NAMES, difference_to, headline
 from attacks.reporting.tables import in_words, signed
 from attacks.results import REAL, Method, Results
 
@@ -148,8 +148,8 @@ def _auc(method: Method) -> Estimate:
 
 
 def _difference(method: Method) -> Estimate | None:
-    found = method.privacy[ATTACKER].headline.differences
-    return next((d.difference for d in found if d.role == "real"), None)
+    found = difference_to("real", method.privacy[ATTACKER].headline.differences)
+    return None if found is None else found.difference
 
 
 def _plain(title: str, method: Method, read: Read) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Several generators or lots of one method, as one, beside what they have to surpass."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from attacks.measuring.estimates import Difference
 from attacks.measuring.several import SeveralGenerators
 from attacks.reporting import readings
-from attacks.reporting.readings import ALL, MATCHED
+from attacks.reporting.readings import ALL, MATCHED, difference_to
 from attacks.reporting.tables import Table, compared, in_words
 from attacks.results import Results
 from attacks.titles import titles
@@ -57,11 +57,5 @@ def differences(one: SeveralGenerators, key: str, reading: str) -> tuple[Differe
     return found[reading].get(key, ())
 
 
-def to(role: str, found: Iterable[Difference]) -> Difference | None:
-    """The one to the real images, or to the control."""
-    return next((d for d in found if d.role == role), None)
-
-
-def _cells(found: Iterable[Difference]) -> list[str]:
-    known = list(found)
-    return ["–" if (d := to(role, known)) is None else compared(d) for role in ROLES]
+def _cells(found: Sequence[Difference]) -> list[str]:
+    return ["–" if (d := difference_to(role, found)) is None else compared(d) for role in ROLES]

@@ -1,7 +1,9 @@
 """The readings of one AUC (`reading_names`) in every table, figure and report of results.json."""
 
+from collections.abc import Iterable
+
 from anonymize.errors import counted
-from attacks.measuring.estimates import Estimate, Figures
+from attacks.measuring.estimates import Difference, Estimate, Figures
 from attacks.measuring.reading_names import ALL as ALL
 from attacks.measuring.reading_names import LISTED as LISTED
 from attacks.measuring.reading_names import MATCHED as MATCHED
@@ -49,6 +51,11 @@ def one_pair(attack: Attack, reading: str) -> Estimate | None:
 def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
     """That of the strongest attacker."""
     return auc(method.strongest[1], reading) if method and method.strongest else None
+
+
+def difference_to(role: str, found: Iterable[Difference]) -> Difference | None:
+    """The one to the real images ("real"), or to the control."""
+    return next((d for d in found if d.role == role), None)
 
 
 def strongest(results: Results) -> str:

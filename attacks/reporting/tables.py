@@ -145,17 +145,11 @@ def _set_in_words(method: Method) -> str:
     return f"{made.outputs}{seen} of {used} images{left}, {made.contributors} or more each{named}"
 
 
-def _to_real(method: Method, reading: str) -> Difference | None:
+def _less_than_real(method: Method, reading: str) -> str:
     """The strongest attacker's AUC less the same attacker's on real images."""
     own = readings.figures(method.strongest[1], reading) if method.strongest else None
-    return next((d for d in own.differences if d.role == "real"), None) if own else None
-
-
-def _less_than_real(method: Method, reading: str) -> str:
-    found = _to_real(method, reading)
-    if found is None:
-        return "–"
-    return compared(found)
+    found = readings.difference_to("real", own.differences) if own else None
+    return compared(found) if found else "–"
 
 
 def training_in_words(method: Method) -> str:

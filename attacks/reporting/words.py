@@ -157,7 +157,7 @@ def _by_luck(found: Figures) -> str:
 def _less_in_words(attack: Attack, reading: str) -> list[str]:
     """Whether it finds less than in the real images."""
     own = readings.figures(attack, reading)
-    found = next((d for d in own.differences if d.role == "real"), None) if own else None
+    found = readings.difference_to("real", own.differences) if own else None
     if found is None or found.difference.ci95 is None:
         return []
     low, high = found.difference.ci95
