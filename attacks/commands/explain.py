@@ -58,6 +58,7 @@ def command(
     from attacks.evaluation.contents import IMAGES
     from attacks.evaluation.processes.claim import claimed, of_options
     from attacks.evaluation.sweep import run_options
+    from attacks.reporting.kept import keep_private
     from attacks.reporting.pictures.explanation_sheet import explanation_sheet
     from attacks.studies.explanation import ExplanationPlan, explain
     from attacks.studies.heat_maps import library
@@ -83,6 +84,7 @@ def command(
         found = explain(given.path, model, data, plan, device=chosen)
         content = json.dumps(found.plain(), indent=2)
         (out / "explain.json").write_text(content + "\n", encoding="utf-8")
+        keep_private(out / "explain.png")
         explanation_sheet(found, out / "explain.png")
     if as_json:
         click.echo(content)

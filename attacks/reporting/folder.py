@@ -12,7 +12,7 @@ from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import VERIFICATION, notes, table_1, write_table_1
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.generator_table import NOTE, generator_table
-from attacks.reporting.kept import harmless_evaluation, write_kept
+from attacks.reporting.kept import harmless_evaluation, keep_private, write_kept
 from attacks.reporting.pictures.examples import crops, differences, examples
 from attacks.reporting.pictures.pair_sheet import pair_sheet
 from attacks.reporting.pictures.paper_figures import figure_2, findings, repeats
@@ -20,14 +20,8 @@ from attacks.reporting.pictures.roc import has_roc, roc
 from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.pictures.world_curve import has_world, world_curve
 from attacks.reporting.policy_tables import world_page
-from attacks.reporting.report import PRIVATE, Beside, is_private, write_report
-from attacks.reporting.tables import (
-    floor_table,
-    not_repeated,
-    table,
-    text,
-    trainings,
-)
+from attacks.reporting.report import Beside, is_private, write_report
+from attacks.reporting.tables import floor_table, not_repeated, table, text, trainings
 from attacks.results import Results
 
 PAGE, PUBLIC_PAGE = "report.html", "report-public.html"
@@ -77,8 +71,7 @@ def write_pages(
     for files, draw, shows_people in _pictures(evaluation, published):
         if shows_people and is_private(evaluation):
             for file in files:
-                (out / file).touch()
-                (out / file).chmod(PRIVATE)  # before there is anything to see
+                keep_private(out / file)
         draw(*(out / file for file in files))
         names += files
     beside = beside or Beside()

@@ -34,6 +34,12 @@ AUCS = ("auc", f"{MATCHED}auc")
 Arrays = dict[str, np.ndarray]
 
 
+def keep_private(path: Path) -> None:
+    """Makes the file its owner's alone, before there is anything to see in it."""
+    path.touch(PRIVATE)
+    path.chmod(PRIVATE)
+
+
 def write_kept(evaluation: Evaluation, folder: Path) -> list[str]:
     """Writes pictures.npz and draws.npz, each where there is something for it; their names."""
     pictures, draws = _pictures(evaluation), _draws(evaluation)
@@ -178,7 +184,7 @@ def _image(levels: np.ndarray) -> Tensor:
 def _write(path: Path, arrays: Arrays, mode: int) -> None:
     with whole_file.replacing(path) as temporary:
         whole_file.create(temporary, b"", mode)
-        with temporary.open("wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as kept:
+        with temporary.open("wb") as file, zipfile.ZipFile(file, "w") as kept:
             for name, array in arrays.items():  # np.savez dates its members
                 with kept.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)

@@ -14,6 +14,7 @@ from attacks.evaluation.policies.demands import Line, Verdict
 from attacks.reporting import page_plots, readings, report_tables
 from attacks.reporting.generator_table import NOTE, generator_table
 from attacks.reporting.harmless import TEXT, harmless, harmless_record
+from attacks.reporting.kept import PRIVATE
 from attacks.reporting.page import page
 from attacks.reporting.pictures.gallery import LAYERS, gallery
 from attacks.reporting.pictures.looks import looks
@@ -23,7 +24,6 @@ from attacks.reporting.words import asked, headline, right_of_100, summary
 from attacks.results import Results
 
 DRAWN = "phantom"  # the source whose images are of nobody
-PRIVATE, PUBLIC = 0o600, 0o666  # modes of a page with radiographs, and of one without
 KNOWLEDGE = {
     "ignorant": "learnt from real images, or nothing at all, and never saw a released one",
     "lazy": "never learnt from a released image, but runs the public anonymizer over its gallery",
@@ -82,7 +82,7 @@ def write_report(
         looks=list(looks(results.named).values()),
         titles=results.titles(),
     )
-    whole_file.write(path, shown, mode=PRIVATE if private else PUBLIC)
+    whole_file.write(path, shown, mode=PRIVATE if private else 0o666)
 
 
 def _harmless_line(line: Line) -> Line:

@@ -58,6 +58,7 @@ def test_the_command_writes_a_picture_and_figures(call, tmp_path):
     assert attention.sum() == pytest.approx(1, abs=1e-3)
     with Image.open(tmp_path / "explain.png") as picture:
         assert min(picture.size) > 300
+    assert not (tmp_path / "explain.png").stat().st_mode & 0o077
 
 
 @needs_grad_cam
