@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
@@ -96,16 +96,13 @@ class AttackerArguments:
             attackers=self.attackers,
         )
 
-    @contextmanager
-    def claimed(self, name: str, of: Mapping[str, Any]) -> Iterator[Holds]:
+    def claimed(self, name: str, of: Mapping[str, Any]) -> AbstractContextManager[Holds]:
         """``out`` is this process's for the results ``name``, of these inputs, until they are
         written; what the shared options say is added. Gives what is told their contents."""
         from attacks.evaluation.processes.claim import claimed, of_options
 
         shared = {"method": self.method} | ({} if self.several else {"attacker": self.attacker})
-        subject = dict(of) | shared | of_options(self.options)
-        with claimed(self.out, name, subject) as holds:
-            yield holds
+        return claimed(self.out, name, dict(of) | shared | of_options(self.options))
 
     @contextmanager
     def at_work(self) -> Iterator[tuple[DataOptions, Display, Callable[[Album], Prepared]]]:

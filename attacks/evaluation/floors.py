@@ -94,26 +94,21 @@ class Floors:
         """
         if not len(genuine_places(*self.asked)[0]):
             return ()
+        data, labels = self.data, self.data.table.labels
+        found = [self._of(FINDINGS, equal_findings(self.tested))] if labels else []
         if self.originals:
-            known = (
-                [self._of(FINDINGS, equal_findings(self.tested))] if self.data.table.labels else []
-            )
-            return (*known, self._coin(COIN))
-        data, apart = self.data, self.plan.part == "test"
+            return (*found, self._coin(COIN))
         sets = any(attacker.name == SETS for attacker in self.plan.chosen)
-        found = []
-        if data.table.labels:
-            found.append(self._of(FINDINGS, equal_findings(self.tested)))
-            if not apart or not self.plan.measures_utility:
-                found.append(Floor(name=TASK, message=UNTRAINED))
-        if apart and self.plan.measures_utility and data.table.labels:
+        if labels and not self.plan.measures_utility:
+            found.append(Floor(name=TASK, message=UNTRAINED))
+        elif labels:
             read = self._task()
             found.append(self._of(TASK, read))
             if sets:
-                together, alike = self._figures(over_sets(read, self.tested, self.tested))
-                found.append(_floor(TASK_SETS, together, alike))
+                together = over_sets(read, self.tested, self.tested)
+                found.append(_floor(TASK_SETS, *_figures(together, self.asked, self.plan.options)))
         found.append(self._biometrics(methods))
-        if apart and not not_said(tuple(FACTS), data):
+        if self.plan.part == "test" and not not_said(tuple(FACTS), data):
             knows = Metadata(data.table.frame).learn(self.owners[data.table.part("train")])
             linked = knows.compared(self.tested, self.tested)
             found.append(self._of(METADATA, linked, facts=in_words(knows.facts, "and")))
@@ -124,9 +119,6 @@ class Floors:
 
     def _of(self, name: str, scores: np.ndarray, **said: str) -> Floor:
         return floor_of(name, scores, self.asked, self.plan.options, **said)
-
-    def _figures(self, scores: np.ndarray) -> tuple[Figures, Matched | None]:
-        return _figures(scores, self.asked, self.plan.options)
 
     def _biometrics(self, methods: Iterable[Method]) -> Floor:
         real = next((m for m in methods if m.name == REAL), None)
@@ -140,7 +132,7 @@ class Floors:
 
     def _unread(self) -> str:
         """Why age, sex and view cannot be read from these images, in words."""
-        if self.plan.part == "test" and self.plan.measures_utility:
+        if self.plan.measures_utility:
             return not_said(READ, self.data)
         return f"no network learns to read images here; --attackers {BIOMETRICS} does"
 

@@ -257,7 +257,7 @@ def possible(plan: Plan, data: Dataset) -> tuple[Plan, tuple[str, ...]]:
         options = plan.options.model_copy(update={"evaluation": evaluation})
         plan = replace(plan, options=options)
         why += (f"utility is left out: source {data.table.source} has no findings to read",)
-    reads = plan.part == "test" and plan.measures_utility and not choose(READER).level.missing(data)
+    reads = plan.measures_utility and not choose(READER).level.missing(data)
     measured = {attacker.key for attacker in plan.chosen} & {READER, choose(READER).name}
     return replace(plan, floor=READER if reads and not measured else ""), why
 

@@ -165,13 +165,12 @@ def attacker_strip(results: Results) -> Strip | None:
     """AUC of every attacker against every method, by the headline reading."""
     reading = readings.headline(results)
     own = [
-        (key, n, title, auc)
+        (key, n, title, "AUC", auc)
         for n, (title, method) in enumerate(results.titled)
         for key, attack in method.privacy.items()
         if (auc := readings.auc(attack, reading)) is not None
     ]
-    return _strip("", [(key, n, title, "AUC", auc) for key, n, title, auc in own],
-                  f"AUC {readings.NAMES[reading]}, ← more private")  # fmt: skip
+    return _strip("", own, f"AUC {NAMES[reading]}, ← more private")
 
 
 def label_strips(results: Results) -> list[Strip]:

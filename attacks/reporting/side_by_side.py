@@ -7,7 +7,7 @@ is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attacks.evaluation.evaluate import Evaluation
@@ -65,7 +65,7 @@ def differences(sides: Sequence[Side]) -> list[SideDifference]:
     """Of every evaluation to the first, where the data are the same."""
     found = [d for other in sides[1:] for d in _differences(sides[0], other)]
     adjusted = iter(holm([d.p for d in found if d.p is not None]))
-    return [d if d.p is None else SideDifference(**{**vars(d), "p": next(adjusted)}) for d in found]
+    return [d if d.p is None else replace(d, p=next(adjusted)) for d in found]
 
 
 def why_not(first: Results, second: Results) -> str:

@@ -66,8 +66,8 @@ def verdict(results: ReleaseResults) -> str:
 
 def _number(found: float) -> str:
     """Files; of several first guesses that tie, each counts as its share."""
-    whole = abs(found - round(found)) < 0.05
-    return f"{found:.0f}" if whole else f"{found:.1f} (a tie counts in parts)"
+    short = _short(found)
+    return f"{short} (a tie counts in parts)" if "." in short else short
 
 
 def _short(found: float) -> str:

@@ -85,12 +85,15 @@ def summary(results: Results) -> list[Judged]:
 
 def asked(results: Results) -> str:
     """What the strongest attackers are asked."""
-    matched = readings.headline(results) == readings.MATCHED
-    alike = " who are alike in what the images show" if matched else ""
     return (
-        f"Shown a pair of images of one patient and a pair of two patients{alike}, the method's "
-        "strongest attacker picks the right one in so many of 100 cases; guessing gives 50."
+        f"{_shown_pairs(readings.headline(results))}, the method's strongest attacker picks the "
+        "right one in so many of 100 cases; guessing gives 50."
     )
+
+
+def _shown_pairs(reading: str) -> str:
+    alike = " who are alike in what the images show" if reading == readings.MATCHED else ""
+    return f"Shown a pair of images of one patient and a pair of two patients{alike}"
 
 
 def right_of_100(method: Method | None, results: Results) -> int | None:
@@ -122,13 +125,11 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
         return [f"The strongest attacker ({name}) has no figure: {readings.NONE_ALIKE}."]
     reference = readings.strongest_auc(real, reading)
     compared = f"; on the real images it is {reference.mean * 100:.0f}" if reference else ""
-    alike = " who are alike in what the images show" if reading == readings.MATCHED else ""
     found = [
-        f"Shown a pair of images of one patient and a pair of two patients{alike}, the strongest "
-        f"attacker ({name}) picks the right one in {auc.mean * 100:.0f} of 100 cases{compared}; "
-        f"guessing gives 50."
+        f"{_shown_pairs(reading)}, the strongest attacker ({name}) picks the right one in "
+        f"{auc.mean * 100:.0f} of 100 cases{compared}; guessing gives 50."
     ]
-    if alike:
+    if reading == readings.MATCHED:
         found.append(f"Where the two patients may be any: {attack.auc.mean * 100:.0f} of 100.")
     found += _less_in_words(attack, reading)
     if attack.r_s is not None:

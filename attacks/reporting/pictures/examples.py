@@ -1,6 +1,6 @@
 """What the released images look like beside the real ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib as mpl
@@ -50,7 +50,7 @@ def examples(
             if title in changes:
                 show_change(axes[1], changes[title], n)
             if title in moved:
-                longest = most([lengths[title]])
+                longest = most(lengths[title])
                 _show_displacement(axes[2], moved[title][n], lengths[title][n], longest)
                 _corner(axes[2], f"≤ {longest:.2g} px")
         first = columns[0].axes
@@ -91,7 +91,7 @@ def differences(images: Mapping[str, Tensor], path: Path) -> None:
 
 def show_change(axes: Axes, change: np.ndarray, number: int) -> None:
     """One of the changes (N, H, W) of a method, on the scale of all, which its corner says."""
-    end = most([np.abs(change)])
+    end = most(np.abs(change))
     axes.imshow(change[number], cmap="PuOr_r", vmin=-end, vmax=end)
     if not _withheld(axes, change[number]):
         _corner(axes, f"± {end:.2g}")
@@ -151,11 +151,11 @@ def _scale(figure: Figure, axes: Axes, label: str, colours: str, low: str, high:
     bar.outline.set_visible(False)
 
 
-def most(values: Iterable[np.ndarray]) -> float:
-    """Where a scale of these values ends: 99 % of them lie below; 1 where all are 0, or none is a
+def most(values: np.ndarray) -> float:
+    """Where a scale of these values ends: 99 % of them lie below; 1 where these are 0, or none is a
     number."""
-    known = [v[np.isfinite(v)] for v in values]
-    return max((float(np.quantile(v, 0.99)) for v in known if v.size), default=0.0) or 1.0
+    known = values[np.isfinite(values)]
+    return (float(np.quantile(known, 0.99)) if known.size else 0.0) or 1.0
 
 
 def _array(images: Tensor) -> np.ndarray:

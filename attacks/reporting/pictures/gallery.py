@@ -128,9 +128,9 @@ def gallery(evaluation: Evaluation) -> Gallery:
 def _examples(shelf: Shelf, n: int, images: tuple[Tensor, Tensor, Tensor | None]) -> Examples:
     real, released, field = images
     change = (released - real)[:, 0].numpy()
-    end = most([np.abs(change)])
+    end = most(np.abs(change))
     moved = None if field is None else field.numpy()
-    far = None if moved is None else most([np.hypot(moved[:, 0], moved[:, 1])])
+    far = None if moved is None else most(np.hypot(moved[:, 0], moved[:, 1]))
     cells = []
     for k in range(len(real)):
         layers = {"real": shelf.gray(real[k])}

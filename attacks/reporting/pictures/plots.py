@@ -7,7 +7,7 @@ a screen reader get the same. The pictures for papers are those of `tradeoff` an
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.reporting.tables import in_words
@@ -140,4 +140,4 @@ def mark(
 def fanned(marks: Sequence[Mark]) -> list[Mark]:
     """The same, one below the other, so that none covers another."""
     step = 100 / (len(marks) + 1)
-    return [Mark(**{**vars(one), "y": step * (n + 1)}) for n, one in enumerate(marks)]
+    return [replace(one, y=step * (n + 1)) for n, one in enumerate(marks)]

@@ -9,7 +9,7 @@ from matplotlib.ticker import NullFormatter
 from attacks.measuring.world_records import STRATA, World
 from attacks.reporting.pictures.figures import COLOURS, FAINT, QUIET, bars, drawn, legend, short
 from attacks.reporting.pictures.looks import Look, looks
-from attacks.results import Attack, Method, Results
+from attacks.results import Method, Results
 
 TICKS = {2: "2", 10: "10", 100: "100", 10**4: "10⁴", 10**6: "10⁶", 10**9: "10⁹"}  # people
 
@@ -102,5 +102,4 @@ def _rank_1(world: World) -> float:
 
 def _world(method: Method) -> World | None:
     """Of the strongest attacker."""
-    found: tuple[str, Attack] | None = method.strongest
-    return found[1].world if found else None
+    return found[1].world if (found := method.strongest) else None
