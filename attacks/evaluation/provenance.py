@@ -15,9 +15,7 @@ from attacks.evaluation.plan import Plan
 from attacks.results import Check
 
 
-def given_networks(
-    plan: Plan, held_back: Collection[str] = ()
-) -> Iterator[tuple[str, Card | None]]:
+def given_networks(plan: Plan, held_back: Collection[str]) -> Iterator[tuple[str, Card | None]]:
     """Classifiers, verifiers and generators that come from elsewhere: in words, as the user gave
     them, and the cards of their files, None where there is none.
 

@@ -50,7 +50,7 @@ def write_evaluation(
 
 
 def write_pages(
-    evaluation: Evaluation, out: Path, *, published: bool = False, beside: Beside | None = None
+    evaluation: Evaluation, out: Path, *, beside: Beside, published: bool = False
 ) -> list[str]:
     """Writes what people read, and returns the names of the files.
 
@@ -74,7 +74,6 @@ def write_pages(
                 keep_private(out / file)
         draw(*(out / file for file in files))
         names += files
-    beside = beside or Beside()
     if published:
         beside = replace(beside, published=(table_1(results), notes(results)))
     write_report(given, out / PUBLIC_PAGE, beside, public=True)

@@ -71,7 +71,7 @@ def write_report(
     shown = page(
         "report.html",
         **_words(results, beside),
-        **_figures(results, beside),
+        **_figures(results),
         **_tables(results),
         results=results,
         beside=beside,
@@ -120,7 +120,7 @@ def _words(results: Results, beside: Beside) -> dict[str, Any]:
     }
 
 
-def _figures(results: Results, beside: Beside) -> dict[str, Any]:
+def _figures(results: Results) -> dict[str, Any]:
     return {
         "tradeoff": page_plots.tradeoff_plane(results),
         "roc": page_plots.roc_plane(results),

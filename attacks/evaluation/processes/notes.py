@@ -27,7 +27,7 @@ def kept_at(folder: Path, name: str, made_by: str) -> Path:
     return folder / f"{name}-{made_by[:KEY]}"
 
 
-def outdated(path: Path, file: str = "") -> bool:
+def outdated(path: Path, file: str) -> bool:
     """Whether there is none at ``path`` of :func:`kept_at`, but one that something else made.
     ``file``: pattern of what shows that it is there: an ending of its name, or a file in it."""
     if not re.search(rf"-[0-9a-f]{{{KEY}}}$", path.name):
@@ -39,7 +39,7 @@ def outdated(path: Path, file: str = "") -> bool:
     return not there(path.name[-KEY:]) and there("[0-9a-f]" * KEY)
 
 
-def say_outdated(paths: Iterable[Path], say: Callable[[str], None], *, file: str = "") -> None:
+def say_outdated(paths: Iterable[Path], say: Callable[[str], None], *, file: str) -> None:
     """Says how many are outdated, in one line; nothing where none is."""
     count = sum(outdated(path, file) for path in paths)
     if count:
