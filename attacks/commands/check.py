@@ -118,7 +118,7 @@ def _installed(attackers: str | None) -> list[str]:
     """The names that were given; none of them is imported. Raises UsageError: an unknown one."""
     from attacks.registry import DONORS, refuse_unknown
 
-    names = [name.strip() for name in attackers.split(",")] if attackers else []
+    names = shared.names(attackers) if attackers else []
     for name in names:
         if name != DONORS:
             refuse_unknown(name.partition(":")[0])

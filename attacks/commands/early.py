@@ -25,7 +25,7 @@ def refuse(
     Raises UsageError: an unknown method, attacker or option, a value out of range, no run, a source
     without its folder."""
     for name in attackers:
-        refuse_unknown(name.strip().partition(":")[0])
+        refuse_unknown(name.partition(":")[0])
     for spec in methods:
         if spec is not None:
             check_spec(spec)

@@ -102,7 +102,7 @@ def command(
         config=config,
         runs=asked["runs"],
         methods=asked["methods"],
-        attackers=asked["attackers"].split(",") if asked["attackers"] else (),
+        attackers=shared.names(asked["attackers"]) if asked["attackers"] else (),
     )
     from attacks.commands.progress import display
     from attacks.evaluation.evaluate import evaluate
@@ -211,7 +211,7 @@ def _named(attackers: str | None) -> list[str] | None:
     """Their names; a broken one is refused here, before the options would speak of it, too."""
     from attacks.registry import choose
 
-    names = attackers.split(",") if attackers else None
+    names = shared.names(attackers) if attackers else None
     for name in names or ():
         choose(name)
     return names

@@ -73,8 +73,7 @@ def command(
     chosen = find_device(device)
     model = anonymize.load(method, device=chosen)
     out = out or (run / "explanation" if run is not None else Path("explanation"))
-    names = [name.strip() for name in layers.split(",")]
-    plan = ExplanationPlan(part, names, pairs, average, options.seed)
+    plan = ExplanationPlan(part, shared.names(layers), pairs, average, options.seed)
     of = {"verifier": str(given.path.resolve()), "method": method} | asdict(plan)
     with claimed(out, "explain", of | of_options(options)) as holds:
         with progress_bar("preparing images") as progress:

@@ -14,6 +14,7 @@ from anonymize import whole_file
 from anonymize.commands.common import find_compute
 from anonymize.commands.group import Failure
 from anonymize.display import counter
+from attacks.commands import shared
 
 FILE = "known_answers.json"
 
@@ -37,7 +38,7 @@ def answer(
 
     options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), dict(changes))
     compute = find_compute(options, device)
-    names = attackers.split(",") if attackers else ATTACKERS
+    names = shared.names(attackers) if attackers else ATTACKERS
     with display() as shown, TemporaryDirectory() as temporary:
         folder = out or Path(temporary)
         with claimed(

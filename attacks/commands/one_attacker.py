@@ -126,7 +126,7 @@ class AttackerArguments:
     @property
     def attackers(self) -> list[str]:
         """Their names."""
-        return [name.strip() for name in self.attacker.split(",")]
+        return shared.names(self.attacker)
 
     @property
     def learns_from(self) -> Path | None:

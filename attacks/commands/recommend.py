@@ -105,7 +105,7 @@ def _findings(keep: str | None) -> tuple[str, ...]:
     """Names separated by commas, each once."""
     if keep is None:
         return ()
-    names = tuple(dict.fromkeys(name.strip() for name in keep.split(",")))
+    names = tuple(dict.fromkeys(shared.names(keep)))
     if "" in names:
         raise UsageError(
             f"--keep must be names of findings separated by commas, or {LOOKS}; got {keep!r}"

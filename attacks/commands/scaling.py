@@ -80,7 +80,7 @@ def command(
     plan = ScalingPlan(
         options,
         pairs=_numbers(pairs),
-        negatives=[name.strip() for name in negatives.split(",")],
+        negatives=shared.names(negatives),
         epoch_pairs=epoch_pairs,
         start=start,
         chained=warm_start,

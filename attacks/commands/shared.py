@@ -27,6 +27,11 @@ def prior(words: str) -> Callable:
     return click.option("--prior", type=float, default=0.5, help=words)
 
 
+def names(text: str) -> list[str]:
+    """Those that commas part."""
+    return [name.strip() for name in text.split(",")]
+
+
 def newest(advice: str) -> Path:
     """The newest finished run. Raises UsageError: there is none under ./runs; ``advice`` says the
     way out."""

@@ -199,16 +199,8 @@ def floor_strip(results: Results) -> Strip | None:
         if auc is not None
     ]
     strip = _strip("", found, "AUC (filled: matched impostors)")
-    if strip is None:
-        return None
     said = {floor.name: floor.message for floor in results.floors}
-    rows = [
-        Row(
-            row.title, [replace(m, open=NAMES[ALL] in m.tip[1]) for m in row.marks], said[row.title]
-        )
-        for row in strip.rows
-    ]
-    return replace(strip, rows=rows)
+    return strip and replace(strip, rows=[replace(r, note=said[r.title]) for r in strip.rows])
 
 
 def population_plane(results: Results) -> Plane | None:
@@ -254,6 +246,7 @@ def _strip(title: str, entries: Sequence[Entry], axis: str) -> Strip | None:
     x, place = linear_axis(*around([COIN, *spread(found for *_, found in entries)]), axis)
     rows: dict[str, list[Mark]] = {}
     for row, n, method, name, found in entries:
-        rows.setdefault(row, []).append(mark(n, method, name, found, place))
+        among_all = name == NAMES[ALL]
+        rows.setdefault(row, []).append(mark(n, method, name, found, place, open=among_all))
     lined = replace(x, lines=[(place(COIN), "guessing")])
     return Strip(title, [Row(name, fanned(marks)) for name, marks in rows.items()], lined)

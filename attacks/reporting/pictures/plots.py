@@ -129,12 +129,18 @@ def spread(figures: Iterable[Estimate | LabelAuc | None]) -> list[float]:
 
 
 def mark(
-    method: int, title: str, name: str, found: Estimate | LabelAuc, place: Place, **more
+    method: int,
+    title: str,
+    name: str,
+    found: Estimate | LabelAuc,
+    place: Place,
+    *,
+    open: bool = False,
 ) -> Mark:
     """On a row: the mean with its interval, and a tip of title, name and figure."""
     assert found.mean is not None
     tip = (title, f"{name}: {in_words(found)}")
-    return Mark(method, tip, place(found.mean), across=bar(place, found), **more)
+    return Mark(method, tip, place(found.mean), across=bar(place, found), open=open)
 
 
 def fanned(marks: Sequence[Mark]) -> list[Mark]:
