@@ -219,6 +219,7 @@ def _named(attackers: str | None) -> list[str] | None:
 
 def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
     """Tables, checks that failed, and the files, on standard output."""
+    from attacks.reporting.harmless import TEXT, harmless
     from attacks.reporting.tables import MAX_ATTACKER_COLUMNS
 
     if as_json:
@@ -229,7 +230,8 @@ def _tell(results: Results, out: Path, names: list[str], as_json: bool) -> None:
         click.echo((out / "attackers.md").read_text(encoding="utf-8"))
     for check in results.checks:
         if not check.passed:
-            click.echo(f"{'note' if check.informative else 'do not trust'}: {check.message}")
+            message = harmless(check.message, TEXT)
+            click.echo(f"{'note' if check.informative else 'do not trust'}: {message}")
     click.echo(f"written: {out}/{names[-1]}, {', '.join(names[:-1])}")
 
 

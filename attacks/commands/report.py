@@ -46,6 +46,7 @@ def command(results, out, policy, release, answers) -> None:
     from attacks.evaluation.contents import images_of
     from attacks.evaluation.processes.claim import CONTENTS, claimed
     from attacks.reporting.folder import PAGE, write_pages
+    from attacks.reporting.harmless import harmless_record
     from attacks.reporting.kept import read_kept
     from attacks.reporting.report import Beside
 
@@ -58,7 +59,7 @@ def command(results, out, policy, release, answers) -> None:
     with here if own else claimed(folder, "report", of, results=PAGE):
         judge = None if policy is None else Judge.of(policy, release, answers, folder)
         if judge is not None:
-            verdicts, _ = judge.tell(found, folder, None)
+            verdicts, _ = judge.tell(harmless_record(found), folder, None)
             beside = replace(beside, verdicts=verdicts)
         names = write_pages(evaluation, folder, beside=beside)
     click.echo(f"written: {folder}/{names[-1]}, {', '.join(names[:-1])}")

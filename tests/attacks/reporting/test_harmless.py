@@ -90,6 +90,9 @@ def test_dollars_are_letters(tmp_path):
 @pytest.mark.usefixtures("undrawn")
 def test_the_commands_print_them_harmless(written, tmp_path):
     said = ask(main, "report", written, "--out", tmp_path / "a").output
+    judged = tmp_path / "judged"
+    said += ask(main, "report", written, "--policy", "public", "--out", judged, code=5).output
+    said += (judged / "verdict.md").read_text(encoding="utf-8")
     other = tmp_path / "other"
     other.mkdir()
     hostile_results().write(other / "results.json")
