@@ -53,10 +53,11 @@ class Policy(section.Options):
 
     @model_validator(mode="after")
     def _demands_something(self) -> Self:
-        if not any(getattr(self, name) for name in type(self).model_fields if name != "title"):
+        demands = [name for name in type(self).model_fields if name != "title"]
+        made = [getattr(self, name) for name in demands]
+        if all(value is None or value is False for value in made):  # 0 is a demand
             raise ValueError(
-                "a policy must demand something; name at least one of "
-                + ", ".join(name for name in type(self).model_fields if name != "title")
+                f"a policy must demand something; name at least one of {', '.join(demands)}"
             )
         return self
 

@@ -230,6 +230,10 @@ def test_a_classifier_at_chance_certifies_nothing(policy):
     assert line.outcome == "cannot be certified"
 
 
+def test_that_nothing_folds_is_a_demand_by_itself(policy):
+    assert the_line(made_up(), policy(min_jacobian=0)).outcome == "pass"
+
+
 def test_files_of_the_release(policy):
     demand = policy(headers=True, text=True, min_jacobian=0)
     sound = ReleaseSeen(3, {}, "dp-pix", "", 3)
