@@ -8,6 +8,7 @@ differences. Methods are numbered as in results.json; nothing in the files is a 
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -196,7 +197,7 @@ def _read(path: Path) -> Arrays:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             return dict(kept)
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError):
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
         raise DataError(
             f"{path.name} beside results.json cannot be read; remove it, and the report is built "
             "without its pictures"

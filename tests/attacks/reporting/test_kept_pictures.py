@@ -2,6 +2,7 @@
 
 import io
 import stat
+import struct
 import zipfile
 
 import numpy as np
@@ -93,12 +94,18 @@ def broken(path, kind):
         np.save(buffer, np.array([{"a": 1}]), allow_pickle=True)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("0/images.npy", buffer.getvalue())
+    elif kind == "deflated":
+        with path.open("wb") as file:
+            np.savez_compressed(file, **{"0/images": np.zeros((1, 1, 9, 8), np.uint8)})
+        damaged = bytearray(path.read_bytes())
+        damaged[30 + sum(struct.unpack("<HH", damaged[26:30]))] = 0xFF  # no block begins so
+        path.write_bytes(damaged)
     else:
         with path.open("wb") as file:
             np.savez(file, **{"0/images": np.zeros((1, 1, 9, 8), np.float32)})
 
 
-@pytest.mark.parametrize("kind", ["no archive", "cut off", "pickle", "floats"])
+@pytest.mark.parametrize("kind", ["no archive", "cut off", "pickle", "deflated", "floats"])
 @pytest.mark.parametrize("name", [PICTURES, DRAWS])
 def test_a_broken_file_is_one_line(folder, kind, name):
     broken(folder / name, kind)
