@@ -62,9 +62,10 @@ def write_pages(
     given, evaluation = evaluation, harmless_evaluation(evaluation)
     results = evaluation.results
     write_csv(out / "table.csv", COLUMNS, figure_rows(results))
+    names = ["table.csv"]
     for name, shown in pages(results).items():
         (out / name).write_text(shown, encoding="utf-8")
-    names = ["table.csv", *pages(results)]
+        names.append(name)
     if published:
         write_table_1(results, out)
         names += ["table1.md", "table1.csv"]

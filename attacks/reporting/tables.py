@@ -1,4 +1,4 @@
-"""The tables of results.json: for readers, and table.csv for programs.
+"""The tables of results.json for readers.
 
 A table is a header and rows of text. An AUC of an attack says which reading it is
 (`attacks.reporting.readings`).
