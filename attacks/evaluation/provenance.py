@@ -1,7 +1,8 @@
 """What is given must not have learnt from patients, or of findings, that it is tested on."""
 
+import re
 from collections.abc import Collection, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from anonymize.data.dataset import Dataset
 from anonymize.errors import UsageError
@@ -51,12 +52,18 @@ def provenance(plan: Plan, data: Dataset) -> Check | None:
     return judged(
         "given networks learnt from other patients",
         why,
-        [f"{given} ({doubt})" for given, doubt in why.items() if doubt],
+        [f"{_without_folder(given)} ({doubt})" for given, doubt in why.items() if doubt],
         good="no network that was given learnt from a patient whom it is tested on.",
         bad="it is not known that these learnt from other patients than they are tested on: {}. "
         "What they find and read may be what they remember; give ones that were trained on this "
         "data set's training part.",
     )
+
+
+def _without_folder(given: str) -> str:
+    """Checks are read in public, and folders may name people: '--run run' of a path to it."""
+    option, path = re.fullmatch(r"(.*?--\w+) (.*)", given, re.DOTALL).groups()
+    return f"{option} {PurePath(path).name}"
 
 
 def _runs(plan: Plan) -> list[Path]:

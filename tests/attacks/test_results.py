@@ -30,7 +30,7 @@ def estimate(mean, *, runs=1, sd=0.0, half=0.03):
         mean=float(spread.mean()),
         sd=float(spread.std()),
         runs=spread.tolist(),
-        ci95=(mean - half, mean + half),
+        ci95=None if half is None else (mean - half, mean + half),
     )
 
 

@@ -18,6 +18,11 @@ def judged(
     return Check(name=name, passed=not wrong, message=message[0].upper() + message[1:])
 
 
+def above_chance(auc: Estimate) -> bool:
+    """For sure, or by its value where so few patients have no interval."""
+    return (auc.ci95[0] if auc.ci95 else auc.mean) > 0.5
+
+
 def in_short(auc: Estimate) -> str:
     """ "AUC 0.746, 95 % 0.701–0.790"."""
     around = f", 95 % {between(auc.ci95)}" if auc.ci95 else ""

@@ -1,7 +1,7 @@
 """Checks of the release itself, whichever attackers took part: real images in it, marks that no eye
 sees, people whom it draws from, and painted findings."""
 
-from attacks.evaluation.checks.judging import in_short, judged
+from attacks.evaluation.checks.judging import above_chance, in_short, judged
 from attacks.results import REAL, Check, Results
 
 COPIES = "no real image is in the release"
@@ -67,7 +67,7 @@ def no_mark_links_the_release(results: Results) -> Check | None:
             f"{title} ({in_short(marks)}; {name} {attack.headline.auc.mean:.3f})"
             for title, marks, name, attack in found
             if marks.mean > attack.headline.auc.mean + HIDDEN
-            if marks.ci95 and marks.ci95[0] > 0.5
+            if above_chance(marks)
         ],
         good="the lowest bits of released images link none by more than "
         f"{HIDDEN} of AUC better than its strongest attacker.",
@@ -85,11 +85,7 @@ def no_donor_is_told(results: Results) -> Check | None:
     return judged(
         DONORS,
         found,
-        [
-            f"{title} ({in_short(told)})"
-            for title, told in found
-            if told.ci95 and told.ci95[0] > 0.5
-        ],
+        [f"{title} ({in_short(told)})" for title, told in found if above_chance(told)],
         good="no film that a method draws from is told from another by what it releases.",
         bad="who has a film of a person can tell whether it was drawn from: {}. These people must "
         "consent, or be public.",
