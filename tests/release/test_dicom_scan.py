@@ -96,6 +96,26 @@ def holding(keyword, value):
 COMMENT = holding("PatientComments", CANARY.decode())
 
 
+def table(size, data):
+    """What puts a look-up table of eight bits into a file; without a descriptor where it has no
+    ``size``."""
+    item = Dataset()
+    if size:
+        item.add_new(0x00283002, "US", [size, 0, 8])
+    item.add_new(0x00283006, "OW", data)
+    return lambda made: made.update(holding("ModalityLUTSequence", [item]))
+
+
+def twice(sequence, keyword):
+    """What gives a coded concept a second value."""
+
+    def change(made):
+        item = made[sequence].value[0]
+        setattr(item, keyword, [item[keyword].value, CANARY.decode()[:16]])
+
+    return change
+
+
 def method(value, meaning):
     """One more code of what was done."""
     codes = "DeidentificationMethodCodeSequence"
@@ -130,6 +150,17 @@ HIDDEN = {
     "meta name": lambda made: setattr(made.file_meta, "ImplementationVersionName", "MUELLER"),
     "trailing padding": element(0xFFFCFFFC, "OB", CANARY),
     "stray table": element(0x00283006, "OW", CANARY + b"!"),
+    "table without descriptor": table(0, CANARY + b"!"),
+    "byte behind a table": table(7, bytes(range(7)) + b"M"),
+    "number for a sign": element(0x00280103, "US", 19481),
+    "number for an order of colours": element(0x00280006, "US", 19481),
+    "second series": lambda made: setattr(made, "SeriesInstanceUID", 2 * [made.SeriesInstanceUID]),
+    "values that are none": element(0x00200020, "CS", [""] * 20),
+    **{
+        f"second {keyword}, {sequence}": twice(sequence, keyword)
+        for sequence in ("ViewCodeSequence", "DeidentificationMethodCodeSequence")
+        for keyword in ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
+    },
 }
 
 

@@ -16,7 +16,7 @@ from pydicom.datadict import dictionary_VR
 from anonymize import __version__
 from anonymize.release.dicom import pixels, profile, pseudonyms, terms, view
 from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, SOP_CLASSES, Attribute
-from anonymize.release.dicom.deidentify import DUMMIES
+from anonymize.release.dicom.deidentify import DUMMIES, NEEDED
 from anonymize.release.dicom.elements import (
     PIXEL_DATA,
     DicomError,
@@ -73,6 +73,8 @@ def check(data: bytes) -> None:
     _check_meta(file.meta, header)
     _check_form(file.elements)
     options = _options(header)
+    if any(len(header.values(keyword)) != 1 for keyword in NEEDED):
+        raise DicomError("not one study, series and instance UID")
     for element in file.elements:
         if element.tag == PIXEL_DATA:
             continue
@@ -120,7 +122,7 @@ def _options(header: Header) -> DicomOptions:
             raise DicomError("no statement of de-identification")
     values = []
     for item in header.items_of(METHOD_CODES):
-        value, scheme, meaning = (item.text(k) for k in CODE.split())
+        value, scheme, meaning = _code(item)
         if scheme != "DCM" or MEANINGS.get(value) != meaning or item.elements.keys() != tags(CODE):
             raise DicomError("a code of de-identification that is not known")
         values.append(value)
@@ -155,7 +157,8 @@ def _check_form(elements: list[Element]) -> None:
         if element.vr in TEXT:
             whole = bytes(element.value)
             parts = [whole] if element.vr in ONE_VALUE else whole.split(b"\\")
-            bare = b"\\".join(part.strip(PADDING) for part in parts)
+            parts = [part.strip(PADDING) for part in parts]
+            bare = b"\\".join(parts) if any(parts) else b""
             even = (b"\0" if element.vr == "UI" else b" ") * (len(bare) % 2)
             if whole != bare + even or not bare.isascii():
                 raise DicomError("a text with more than its value")
@@ -222,7 +225,7 @@ def _check_items(
     if len(items) > 1:
         raise DicomError("more items than are released")
     for item in items:
-        if "LUTDescriptor" in item:
+        if "LUTDescriptor" in item or "LUTData" in item:
             view.check_table(item)
         for inner in item:
             _check_element(item, inner, attribute.items, options)
@@ -230,7 +233,7 @@ def _check_items(
 
 def _check_codes(items: list[Header], *, modified: bool = True) -> None:
     """Coded concepts, ``modified`` by others or not."""
-    found = [tuple(item.text(k) for k in CODE.split()) for item in items]
+    found = [_code(item) for item in items]
     if len(set(found)) < len(found) or len(found) > SEVERAL:
         raise DicomError("a code twice, or more codes than are released")
     for item, (value, scheme, meaning) in zip(items, found, strict=True):
@@ -244,6 +247,14 @@ def _check_codes(items: list[Header], *, modified: bool = True) -> None:
                 _check_codes(item.items(element), modified=False)
 
 
+def _code(item: Header) -> tuple[str, ...]:
+    """The one value, scheme and meaning of a coded concept."""
+    said = [item.values(keyword) for keyword in CODE.split()]
+    if any(len(values) != 1 for values in said):
+        raise DicomError("a code with another number of values than one")
+    return tuple(values[0] for values in said)
+
+
 def _check_pixels(elements: list[Element], header: Header, uid: str) -> None:
     """Pixel Data is the last element, and holds the pixels and nothing else."""
     last = elements[-1]
@@ -253,7 +264,8 @@ def _check_pixels(elements: list[Element], header: Header, uid: str) -> None:
         layout = pixels.layout(header)
     except Refused:
         raise DicomError("no pixels as they are released") from None
-    if layout.high != layout.bits - 1 or layout.planar or layout.photometric.startswith("YBR"):
+    flags = header.values("PixelRepresentation"), header.values("PlanarConfiguration")
+    if layout != layout.written or flags != ([int(layout.signed)], [0] * (layout.samples == 3)):
         raise DicomError("no pixels as they are released")
     if uid == EXPLICIT_LITTLE:
         size = layout.size + layout.size % 2

@@ -181,7 +181,7 @@ def _table(table: Header, *, signed: bool) -> tuple[int, np.ndarray, float]:
         raise DicomError("a table without descriptor")
     count = (descriptor[0] % (1 << 16)) or 1 << 16
     raw = bytes(data.value)
-    if len(raw) == count + count % 2 and descriptor[2] == 8:
+    if descriptor[2] == 8 and len(raw) == count + count % 2 and not any(raw[count:]):
         entries = np.frombuffer(raw, np.uint8)[:count]
     elif len(raw) == 2 * count:
         entries = np.frombuffer(raw, table.order + "u2")
