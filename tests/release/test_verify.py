@@ -1,5 +1,6 @@
 """``anonymize verify`` finds whatever is done to a release, and knows neither inputs nor key."""
 
+import errno
 import hashlib
 import json
 import os
@@ -122,6 +123,16 @@ def test_whatever_is_done_to_it_is_found(out, what):
     expected = [(code, listed.index(names[row]) + 1 if row else 0) for code, row in expected]
     do(out)
     assert sorted(flaws(out)) == sorted(expected)
+
+
+def test_a_second_name_is_found_where_no_file_has_extended_attributes(out, monkeypatch):
+    def none(path, follow_symlinks):
+        raise OSError(errno.ENOTSUP, "not supported")
+
+    monkeypatch.setattr(os, "listxattr", none, raising=False)
+    assert flaws(out) == []
+    os.link(out / "rgb.jpg", out.parent / "second")
+    assert [code for code, _ in flaws(out)] == ["hard-link"]
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,12 @@ def beside(path: Path) -> Iterator[Flaw]:
     """What a file or folder says beside its content."""
     try:
         status = path.lstat()
-        listed = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
     except OSError:
         return
+    try:
+        listed = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
+    except OSError:  # a file system without any
+        listed = []
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         yield Flaw.HARD_LINK
     noted = any(name.startswith(WRITTEN) and name not in GIVEN for name in listed)
