@@ -1,5 +1,7 @@
 """Files as they are released are canonical, whatever they show and whichever zlib packed them."""
 
+import tracemalloc
+import zlib
 from types import SimpleNamespace
 
 import imagecodecs
@@ -14,7 +16,8 @@ from anonymize.release import verify
 from anonymize.release.checking import canonical
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.labels.options import LabelOptions
-from anonymize.release.raster import jpeg, write
+from anonymize.release.raster import deflate, jpeg, write
+from anonymize.release.reasons import ContainerError
 
 RNG = np.random.default_rng(11)
 NOISE = RNG.integers(0, 256, (300, 170), dtype=np.uint8)
@@ -77,6 +80,15 @@ def test_pictures_of_earlier_releases(monkeypatch):
     assert before != now
     canonical.check("PNG", before)
     canonical.check("PNG", now)
+
+
+def test_a_stream_of_more_than_the_picture_is_not_unpacked():
+    bomb = zlib.compress(bytes(1 << 25))
+    tracemalloc.start()
+    with pytest.raises(ContainerError, match="of other data"):
+        deflate.check(bomb, bytes(8))
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("syntax", ["keep", "rle"])

@@ -20,8 +20,9 @@ BLOCK_END, FEW = 256, 2  # codes that a writer gives even where fewer occur
 
 def check(stream: bytes, plain: bytes) -> None:
     """Raises ContainerError unless ``stream`` unpacks to ``plain`` and has no room for more."""
+    unpacking = zlib.decompressobj()
     try:
-        same = zlib.decompress(stream) == plain
+        same = unpacking.decompress(stream, len(plain) + 1) == plain and unpacking.eof
     except zlib.error:
         same = False
     if not same or stream[:2] != HEAD:
