@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pydicom.datadict import dictionary_VR
 
-from anonymize.release.dicom.header import tag
+from anonymize.release.dicom.header import tag, tags
 from anonymize.release.dicom.options import DEVICE, DicomOptions
 from anonymize.release.dicom.rules import (
     Numbers,
@@ -25,7 +25,6 @@ from anonymize.release.dicom.rules import (
     entries,
     image_type,
     maker,
-    nothing,
     polygon,
 )
 from anonymize.release.dicom.terms import CODED, DEVICE_TEXT, NUMBERS, OF_PIXELS, REQUIRED, TERMS
@@ -101,7 +100,7 @@ ALLOWED = _table(
     Attribute("ImageType", image_type),
     Attribute("PatientOrientation", ORIENTATION, required=True),
     Attribute("Manufacturer", maker, required=True, device=Text("LO")),
-    Attribute("PositionReferenceIndicator", nothing, required=True),
+    Attribute("PositionReferenceIndicator", required=True),  # no value of it stays
     *(
         Attribute(k, Terms(t), required=k in REQUIRED)
         for k, t in TERMS.items()
@@ -123,13 +122,8 @@ ALLOWED = _table(
         "PhotometricInterpretation", Terms(frozenset({"MONOCHROME1", "MONOCHROME2", "RGB"}), 1)
     ),
 )
-CODE_ITEM = _table(
-    Attribute("CodeValue", Pattern(re.compile(r"[A-Z0-9-]{1,16}"))),
-    Attribute("CodingSchemeDesignator", Terms(frozenset({"SCT", "SRT", "SNM3", "DCM"}), 1)),
-    Attribute("CodeMeaning"),  # the official one of the value
-    Attribute("AnatomicRegionModifierSequence", codes=True),
-    Attribute("ViewModifierCodeSequence", codes=True),
-)
+# Of a coded concept, besides its value, scheme and official meaning.
+MODIFIERS = tags("AnatomicRegionModifierSequence ViewModifierCodeSequence")
 # Values of rows of Table E.1-1 that an option retains.
 RETAINED: dict[int, Rule] = {
     tag("PatientAge"): age,

@@ -15,7 +15,7 @@ from pydicom.datadict import dictionary_VR, keyword_for_tag
 from pydicom.dataset import Dataset
 
 from anonymize.release.dicom import identifiers, parts, paths, profile, terms, view
-from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, Attribute
+from anonymize.release.dicom.attributes import ALLOWED, MODIFIERS, RETAINED, Attribute
 from anonymize.release.dicom.elements import DicomError, Element
 from anonymize.release.dicom.header import Header, tag, tags, words
 from anonymize.release.dicom.identifiers import Identifiers
@@ -198,10 +198,8 @@ class _Walk:
             found[value, scheme] = made = Dataset()
             made.CodeValue, made.CodingSchemeDesignator, made.CodeMeaning = value, scheme, meaning
             for element in item:
-                inner = CODE_ITEM.get(element.tag) if modified else None
-                if inner is None or not inner.codes or element.vr != "SQ":
-                    continue
-                if modifiers := self._codes(item.items(element), modified=False):
+                known = modified and element.tag in MODIFIERS and element.vr == "SQ"
+                if known and (modifiers := self._codes(item.items(element), modified=False)):
                     made.add_new(element.tag, "SQ", modifiers)
         return list(found.values())
 

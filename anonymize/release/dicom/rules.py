@@ -171,11 +171,6 @@ def image_type(values: list) -> list | None:
     return ["DERIVED", second if second in ("PRIMARY", "SECONDARY") else "SECONDARY"]
 
 
-def nothing(values: list) -> list | None:
-    """No value at all."""
-    return []
-
-
 def age(values: list) -> list | None:
     """An age; from 90 years on all are one, since so few people reach it."""
     if len(values) != 1 or not re.fullmatch(r"\d{3}[DWMY]", values[0]):

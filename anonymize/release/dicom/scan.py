@@ -15,7 +15,7 @@ from pydicom.datadict import dictionary_VR
 
 from anonymize import __version__
 from anonymize.release.dicom import pixels, profile, pseudonyms, terms, view
-from anonymize.release.dicom.attributes import ALLOWED, CODE_ITEM, RETAINED, SOP_CLASSES, Attribute
+from anonymize.release.dicom.attributes import ALLOWED, MODIFIERS, RETAINED, SOP_CLASSES, Attribute
 from anonymize.release.dicom.deidentify import DUMMIES, NEEDED
 from anonymize.release.dicom.elements import (
     PIXEL_DATA,
@@ -240,11 +240,10 @@ def _check_codes(items: list[Header], *, modified: bool = True) -> None:
         if terms.meaning(value, scheme) != meaning or not meaning:
             raise DicomError("a code that is not known")
         for element in item:
-            inner = CODE_ITEM.get(element.tag)
-            if inner is None or (inner.codes and not modified):
-                raise DicomError("a code with more than its value")
-            if inner.codes:
+            if modified and element.tag in MODIFIERS:
                 _check_codes(item.items(element), modified=False)
+            elif element.tag not in tags(CODE):
+                raise DicomError("a code with more than its value")
 
 
 def _code(item: Header) -> tuple[str, ...]:
