@@ -11,7 +11,7 @@ from functools import cache
 from pydicom.charset import convert_encodings, decode_bytes
 from pydicom.datadict import dictionary_VR, tag_for_keyword
 
-from anonymize.release.dicom.elements import DicomError, Element, text, unknown_items
+from anonymize.release.dicom.elements import DicomError, Element, read_file, text, unknown_items
 
 
 def words(given: str) -> frozenset[str]:
@@ -73,6 +73,12 @@ class Header:
         self.order = order
         named = self.elements.get(CHARACTER_SET)
         self.encodings = encodings if named is None else _encodings(named)
+
+    @classmethod
+    def of_file(cls, data: bytes) -> Header:
+        """That of a whole file. Raises DicomError: it is none."""
+        file = read_file(data)
+        return cls(file.elements, file.syntax.order)
 
     def __contains__(self, keyword: str) -> bool:
         return tag(keyword) in self.elements

@@ -11,7 +11,7 @@ from itertools import permutations
 
 from anonymize.release import strings
 from anonymize.release.dicom import profile
-from anonymize.release.dicom.elements import Element, read_file
+from anonymize.release.dicom.elements import Element
 from anonymize.release.dicom.header import TEXT, Header, meant, tag, words
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
@@ -96,8 +96,7 @@ class Identifiers:
 
     def named_in(self, data: bytes) -> bool:
         """True where a text of the DICOM file ``data`` that is not fixed holds one of them."""
-        file = read_file(data)
-        header = Header(file.elements, file.syntax.order)
+        header = Header.of_file(data)
         return any(
             self.found_in(str(value))
             for element in header

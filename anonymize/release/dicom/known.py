@@ -22,11 +22,10 @@ from pydicom import dcmread
 from pydicom.datadict import dictionary_has_tag, dictionary_VR
 
 from anonymize.release.dicom import paths
-from anonymize.release.dicom.elements import DicomError, read_file
+from anonymize.release.dicom.elements import DicomError
 from anonymize.release.dicom.header import Header, words
-from anonymize.release.dicom.identifiers import HARMLESS, MAX_STRINGS, folded, parts_of_name
+from anonymize.release.dicom.identifiers import HARMLESS, MAX_STRINGS, WORD, folded, parts_of_name
 from anonymize.release.dicom.pseudonyms import DATE
-from anonymize.release.formats import PICTURES
 from anonymize.release.reasons import Reason, Refused
 
 ORDINARY = HARMLESS | words("anonymous anonymized covid data radiographs scan scans test train val")
@@ -34,7 +33,6 @@ INSIDE = 5  # letters of a name that is looked for inside words; in other script
 DIGITS = 4  # of an id, without leading zeros
 SHORTEST_KEY = 3  # letters and digits of an id
 LONGEST = 64  # letters of a word of a path that are looked at
-ALPHANUMERIC = re.compile(r"[^\W_]+")
 
 
 def in_header(data: bytes) -> frozenset[str]:
@@ -44,8 +42,7 @@ def in_header(data: bytes) -> frozenset[str]:
         Refused: so many that a release could not be searched for them all.
     """
     try:
-        file = read_file(data)
-        found = frozenset(_in_elements(Header(file.elements, file.syntax.order)))
+        found = frozenset(_in_elements(Header.of_file(data)))
     except DicomError:
         found = frozenset(_in_damaged(data))
     if len(found) > MAX_STRINGS:
@@ -110,9 +107,7 @@ def _of_id(value: str) -> Iterator[str]:
 
 def in_path(path: str) -> Iterator[frozenset[str]]:
     """The words of a path under IN, as :func:`in_header` has them, part by part."""
-    pure = PurePosixPath(path)
-    plain = pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure
-    for read in paths.readings(str(plain)):
+    for read in paths.readings(paths.without_extension(path)):
         yield frozenset(_numbers(folded(read)))
         yield from map(_in_part, PurePosixPath(read).parts)
 
@@ -124,7 +119,7 @@ def _in_part(part: str) -> frozenset[str]:
     texts = {text[:LONGEST] for run in runs if (text := folded(run)) not in ORDINARY}
     plain = [text for run in paths.RUN.findall(part) if (text := folded(run)) not in ORDINARY]
     texts |= {(a + b)[:LONGEST] for a, b in pairwise(plain)}
-    found = {word for word in map(folded, ALPHANUMERIC.findall(part)) if word not in ORDINARY}
+    found = {word for word in map(folded, WORD.findall(part)) if word not in ORDINARY}
     found |= {paths.squeezed(part)}
     for text in texts:
         found |= {text, *_skeleton(text)}

@@ -18,9 +18,8 @@ from pathlib import PurePosixPath
 from unicodedata import combining, normalize
 from urllib.parse import unquote
 
-from anonymize.release.dicom.elements import read_file
 from anonymize.release.dicom.header import CYRILLIC, SOMEBODY, Header, meant, tags
-from anonymize.release.dicom.identifiers import HARMLESS, folded, parts_of_name
+from anonymize.release.dicom.identifiers import HARMLESS, WORD, folded, parts_of_name
 from anonymize.release.dicom.pseudonyms import DATE
 from anonymize.release.formats import PICTURES
 
@@ -102,9 +101,8 @@ class Known:
 
 def tell(paths: Iterable[str], data: bytes) -> bool:
     """True where one of ``paths`` tells of whom the DICOM file ``data`` does."""
-    file = read_file(data)
-    known = Known.of(Header(file.elements, file.syntax.order))
-    return any(map(known.told_in, map(_without_extension, paths)))
+    known = Known.of(Header.of_file(data))
+    return any(map(known.told_in, map(without_extension, paths)))
 
 
 def readings(text: str) -> set[str]:
@@ -130,7 +128,8 @@ def _decoded(raw: bytes, encodings: Iterable[str]) -> Iterator[str]:
                 yield text
 
 
-def _without_extension(path: str) -> str:
+def without_extension(path: str) -> str:
+    """``path`` without the extension of a picture."""
     pure = PurePosixPath(path)
     return str(pure.with_suffix("") if pure.suffix.lower() in PICTURES else pure)
 
@@ -182,7 +181,7 @@ def _named(path: str, name: str, years: set[str]) -> bool:
 
 def _digits_for_letters(path: str) -> Iterator[str]:
     """Words of ``path`` with digits among more letters, as in J0hn and Sm1th, read as letters."""
-    for word in re.findall(r"[^\W_]+", path):
+    for word in WORD.findall(path):
         if 0 < sum(map(str.isdigit, word)) < sum(map(str.isalpha, word)):
             for letters in STANDS_FOR:
                 parts = DIGITS.split(word)  # texts and, between them, digits
@@ -232,7 +231,7 @@ def _numbered(path: str, number: str) -> bool:
     own, there = squeezed(number), squeezed(path)
     exact = "".join(re.findall(r"\d+", own))
     digits = exact.lstrip("0")
-    if len(own) >= EXACT and own in re.findall(r"[^\W_]+", folded(path)):
+    if len(own) >= EXACT and own in WORD.findall(folded(path)):
         return True
     for text in (there, there[::-1], folded(path), *map(squeezed, path.split("/"))):
         runs = re.findall(r"\d+", text)

@@ -93,7 +93,7 @@ def check(data: bytes) -> None:
 
 def looked_for_text(data: bytes) -> bool:
     """Whether a file of ours says that text was looked for in its pixels."""
-    return Header(read_file(data).elements).text("BurnedInAnnotation") == "NO"
+    return Header.of_file(data).text("BurnedInAnnotation") == "NO"
 
 
 def _check_meta(meta: list[Element], header: Header) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from anonymize.errors import DataError, UsageError
 from anonymize.release.dicom import identifiers, known
-from anonymize.release.dicom.elements import read_file
 from anonymize.release.dicom.header import Header
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.pseudonyms import Pseudonyms, normal
@@ -202,6 +201,5 @@ def _row(number: int, cells: dict[str, str], keys: tuple[str, str], wanted: tupl
 
 def tells(cells: list[str], data: bytes) -> bool:
     """Whether cells name a person of the DICOM file ``data``, or hold one of its numbers."""
-    file = read_file(data)
-    told = identifiers.of(Header(file.elements, file.syntax.order), DicomOptions())
+    told = identifiers.of(Header.of_file(data), DicomOptions())
     return any(told.called_in(cell) or told.spaced_in(cell) for cell in cells)
