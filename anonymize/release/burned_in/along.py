@@ -12,7 +12,7 @@ import numpy as np
 
 from anonymize.release.burned_in import strokes, views
 from anonymize.release.burned_in.find import Line, read, tile
-from anonymize.release.burned_in.quadrilaterals import cut, drawn
+from anonymize.release.burned_in.quadrilaterals import cut, drawn, thickness
 from anonymize.release.burned_in.reader import reader
 
 HIGH = 32.0  # pixels of a strip that a line is high; a box is higher than its letters by half
@@ -111,8 +111,7 @@ def _seen(strip: Strip | None, line: Line) -> Iterator[Line]:
         return
     shown = tile(views.local_contrast(strip.pixels))
     for box, found in reader().detect(shown):
-        high = np.linalg.norm(box - np.roll(box, 1, 0), axis=1).min() / HIGH
-        if not ALIKE[0] <= high <= ALIKE[1]:
+        if not ALIKE[0] <= thickness(box) / HIGH <= ALIKE[1]:
             continue
         one = replace(line, corners=strip.back(box), found=found, read="", sure=0.0, sideways=False)
         if abs(box[:, 1].mean() - strip.middle) < HIGH / 2:

@@ -65,8 +65,7 @@ def _boxes(where: np.ndarray) -> tuple[tuple[int, int, int, int], ...]:
 
 
 def _lines(text: list[find.Line]) -> str:
-    count = len(find.apart(text))
-    return f"{count} line{'s' * (count != 1)} of text"
+    return f"{counted(len(find.apart(text)), 'line')} of text"
 
 
 def sheet(before: Radiograph, after: Radiograph, report: TextReport) -> bytes:

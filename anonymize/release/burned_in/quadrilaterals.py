@@ -18,6 +18,11 @@ def cut(pixels: np.ndarray, corners: np.ndarray) -> np.ndarray:
     )
 
 
+def thickness(corners: np.ndarray) -> float:
+    """The shortest side of ``corners`` (4, 2): the height of a line, whichever way it runs."""
+    return float(np.linalg.norm(corners - np.roll(corners, 1, 0), axis=1).min())
+
+
 def drawn(corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """uint8 of ``size`` (H, W): 1 within the quadrilateral ``corners`` (4, 2)."""
     return cv2.fillPoly(np.zeros(size, np.uint8), [np.round(corners).astype(np.int32)], 1)

@@ -9,7 +9,7 @@ from scipy.ndimage import distance_transform_edt, find_objects
 
 from anonymize.release.burned_in import strokes
 from anonymize.release.burned_in.find import Line
-from anonymize.release.burned_in.quadrilaterals import drawn
+from anonymize.release.burned_in.quadrilaterals import drawn, thickness
 from anonymize.release.radiograph import Radiograph
 
 ACROSS, ALONG, LEAST = 0.2, 0.8, 2.0  # around a line: parts of its height, and pixels
@@ -65,15 +65,9 @@ def _widened(line: Line, along: float = ALONG) -> np.ndarray:
     return np.array([a - right - down, b + right - down, c + right + down, d - right + down])
 
 
-def _letters(line: Line) -> float:
-    """Height of a line's letters in pixels."""
-    sides = line.corners - np.roll(line.corners, 1, 0)
-    return float(np.linalg.norm(sides, axis=1).min())
-
-
 def _around(line: Line, size: tuple[int, int], wide: float = GROWS) -> tuple[slice, slice]:
     """Rows and columns of a line and of the marks that may touch it."""
-    reach = wide * _letters(line) + LEAST
+    reach = wide * thickness(line.corners) + LEAST
     left, top, right, bottom = line.box
     return (
         slice(int(max(top - reach, 0)), int(min(bottom + reach, size[0])) + 1),
@@ -89,11 +83,12 @@ def _touching(part: np.ndarray, line: np.ndarray, of: Line) -> np.ndarray:
     another mark.
     """
     height, width = line.shape
-    scale = min(1.0, DRAWN / max(_letters(of), 1))
+    letters = thickness(of.corners)
+    scale = min(1.0, DRAWN / max(letters, 1))
     size = max(round(width * scale), 3), max(round(height * scale), 3)
     small = cv2.resize(part, size, interpolation=cv2.INTER_AREA).reshape(*size[::-1], -1)
     inside = cv2.resize(line, size, interpolation=cv2.INTER_NEAREST) > 0
-    side = 2 * int(_letters(of) * scale) + 3
+    side = 2 * int(letters * scale) + 3
     kernel = np.ones((side, side), np.uint8)
     light = small - cv2.morphologyEx(small, cv2.MORPH_OPEN, kernel).reshape(small.shape)
     dark = cv2.morphologyEx(small, cv2.MORPH_CLOSE, kernel).reshape(small.shape) - small

@@ -174,7 +174,7 @@ def parse(
 
 def unknown_items(element: Element) -> list[list[Element]]:
     """The items that a value without representation may hold: those of a private sequence, which
-    implicit files do not say to be one (PS3.5 6.2.2). None where it is anything else.
+    implicit files do not say to be one (PS3.5 6.2.2); [] where it is anything else.
 
     Raises TooMuch: as :func:`parse`.
     """

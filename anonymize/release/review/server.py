@@ -32,6 +32,12 @@ TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg":
 PAGE = "index.html"
 ASSETS = (PAGE, "review.css", "icon.svg", "review.js", "api.js", "raster.js", "panes.js", "list.js")
 VERDICTS = {"accept": session.ACCEPTED, "quarantine": session.QUARANTINED}
+PROBLEMS: dict[type[Exception], Callable[[Request, Any], Response]] = {
+    LookupError: lambda request, error: _problem("no such picture", 404),
+    Refused: lambda request, error: _problem(_why(error), 409),
+    StorageError: lambda request, error: _problem(f"cannot be written: {error}", 507),
+    WorkerPoolError: lambda request, error: _problem("no worker can be started", 503),
+}
 
 
 def serve(
@@ -52,8 +58,12 @@ def serve(
         KeyboardInterrupt: a signal ended it.
     """
     keys = Keys(channel.getsockname()[1])
+
+    def leave() -> None:
+        server.should_exit = True
+
     config = uvicorn.Config(
-        application(work, pool, keys, lambda: leave()),
+        application(work, pool, keys, leave),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -62,10 +72,6 @@ def serve(
         timeout_graceful_shutdown=grace,
     )
     server = uvicorn.Server(config)
-
-    def leave() -> None:
-        server.should_exit = True
-
     ready(keys.address)
     server.run(sockets=[channel])
 
@@ -128,17 +134,8 @@ def application(
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, keys=keys, public=public)],
-        exception_handlers=_problems(),
+        exception_handlers=PROBLEMS,
     )
-
-
-def _problems() -> dict[type[Exception], Callable[[Request, Any], Response]]:
-    return {
-        LookupError: lambda request, error: _problem("no such picture", 404),
-        Refused: lambda request, error: _problem(_why(error), 409),
-        StorageError: lambda request, error: _problem(f"cannot be written: {error}", 507),
-        WorkerPoolError: lambda request, error: _problem("no worker can be started", 503),
-    }
 
 
 def _asset(name: str) -> Callable[[Request], Response]:
@@ -194,9 +191,8 @@ def _pixels(view: View) -> Response:
     )
 
 
-def _why(error: Exception) -> str:
-    assert isinstance(error, Refused)
-    return ": ".join(filter(None, (error.reason.meaning, error.detail)))
+def _why(refusal: Refused) -> str:
+    return ": ".join(filter(None, (refusal.reason.meaning, refusal.detail)))
 
 
 def _problem(words: str, status: int) -> Response:
