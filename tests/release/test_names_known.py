@@ -52,6 +52,12 @@ def test_what_a_refused_file_knows_counts(release, content):
     assert set(done.files) == {"manifest.csv", "1.png"}
 
 
+def test_a_damaged_file_knows_each_of_several_values():
+    data = dicom.file(dicom.changed(OtherPatientIDs=["W-0471177", "B-8112"]))[:-500]
+    assert told("B8112/1.png", data)
+    assert told("x/W0471177.png", data)
+
+
 def test_what_is_known_later_counts_for_what_was_released_before(release):
     assert TELLING in release({TELLING: PNG, "1.png": PNG}, names=None).files
     done = release({"z.dcm": DICOM}, names=None)

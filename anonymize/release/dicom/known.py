@@ -65,10 +65,10 @@ def _in_damaged(data: bytes) -> Iterator[str]:
     with warnings.catch_warnings(), suppress(Exception):  # whatever pydicom makes of it
         warnings.simplefilter("ignore")
         for element in dcmread(BytesIO(data), stop_before_pixels=True, force=True).iterall():
-            value = element.value
-            said = value.decode("latin-1") if isinstance(value, bytes) else str(value)
             kind = dictionary_VR(element.tag) if dictionary_has_tag(element.tag) else element.VR
-            yield from _of(int(element.tag), kind, said)
+            for value in element.value if element.VM > 1 else [element.value]:
+                said = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+                yield from _of(int(element.tag), kind, said)
 
 
 def _of(tag: int, vr: str, value: str) -> Iterator[str]:
