@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from anonymize.release.dicom.elements import DicomError
-from anonymize.release.dicom.syntax import JPEG_2000, Syntax
+from anonymize.release.dicom.syntax import JPEG_2000
 from anonymize.release.raster.containers import jpeg_segments
 
 START_2000 = b"\xff\x4f\xff\x51"
@@ -28,14 +28,14 @@ class Frame:
     components: int
 
 
-def frame(data: bytes, syntax: Syntax) -> Frame:
-    """The frame that a JPEG, JPEG-LS or JPEG 2000 codestream announces.
+def frame(data: bytes, method: str) -> Frame:
+    """The frame that a codestream announces; ``method`` as of :class:`syntax.Syntax`, not RLE.
 
     Raises:
         ContainerError: no such codestream.
     """
     try:
-        return _jpeg_2000(data) if syntax.method == JPEG_2000 else _jpeg(data)
+        return _jpeg_2000(data) if method == JPEG_2000 else _jpeg(data)
     except (struct.error, IndexError):
         raise DicomError("a codestream that ends in its header") from None
 
@@ -75,7 +75,7 @@ def without_comment(data: bytes) -> bytes:
 
 def check_jpeg_2000(data: bytes, expected: Frame) -> None:
     """Raises DicomError unless ``data`` is one frame, one tile, and nothing that is not needed."""
-    if frame(data, Syntax("", method=JPEG_2000)) != expected or data[:4] != START_2000:
+    if frame(data, JPEG_2000) != expected or data[:4] != START_2000:
         raise DicomError("another codestream than the data set says")
     segments = list(_main_header(data))
     if sorted(marker for marker, *_ in segments) != NEEDED:

@@ -145,7 +145,7 @@ def _rle(data: bytes, layout: Layout) -> np.ndarray:
 
 
 def _decoded(data: bytes, layout: Layout, syntax: Syntax) -> tuple[np.ndarray, Layout]:
-    found = codestream.frame(data, syntax)
+    found = codestream.frame(data, syntax.method)
     same = (found.rows, found.columns, found.components)
     if same != (layout.rows, layout.columns, layout.samples) or not found.bits <= layout.allocated:
         raise DicomError("another image than the data set announces")
