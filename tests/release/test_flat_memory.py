@@ -140,7 +140,7 @@ def release_growth(folder, number):
 @ON_LINUX
 @pytest.mark.parametrize("growth", [release_growth, verify_growth])
 def test_memory_is_flat(tmp_path, growth):
-    assert growth(tmp_path / "few", 4000) < MIB
+    assert growth(tmp_path / "few", 1000) < MIB
 
 
 @ON_LINUX

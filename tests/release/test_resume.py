@@ -34,9 +34,9 @@ def test_manifest_and_map_account_for_every_output(release):
 
 def test_workers_batches_and_order_change_nothing(release, tmp_path):
     sizes = {f"{i}.png": png(scene(size=(40 + i // 3, 52)), 8, 0) for i in range(5, 12)}
-    files = {**FILES, **dict(list(KINDS.items())[::2]), **sizes}
+    files = {**FILES, **dict(list(KINDS.items())[::6]), **sizes}
     one, names = release(files).files, sorted(files)
-    ways = [{"workers": n} for n in (2, 4, 8)] + [{"batch_size": 3}]
+    ways = [{"workers": n} for n in (2, 8)] + [{"batch_size": 3}]
     ways += [{"listed": names}, {"listed": names[::-1], "workers": 2}]
     for number, options in enumerate(ways):
         assert release.to(tmp_path / str(number), **options) == one, options
