@@ -175,14 +175,20 @@ def reviewed(out, driver, reject):
     return addresses
 
 
+def stays_here(addresses):
+    """No request leaves the machine, and none tells more than it must."""
+    assert {re.match(r"http://127\.0\.0\.1:\d+/", url) is not None for url in addresses} == {True}
+    assert all("#" not in url or url.endswith("/") for url in addresses)
+
+
+@pytest.mark.whole
 def test_a_release_is_gone_through_killed_and_gone_on_with(tmp_path, driver):
     fill(tmp_path / "in", {f"{n}.png": png(scene(size=(60 + n, 80)), 8, 0) for n in range(6)})
     out = tmp_path / "out"
     pipeline.apply(tmp_path / "in", out, Wave(), ReleaseOptions(require_review=True))
     addresses = reviewed(out, driver, "4.png")
     assert len(addresses) > 20
-    assert {re.match(r"http://127\.0\.0\.1:\d+/", url) is not None for url in addresses} == {True}
-    assert all("#" not in url or url.endswith("/") for url in addresses)
+    stays_here(addresses)
     assert tree(out).keys() == {*(f"{n}.png" for n in range(6) if n != 4), "manifest.csv"}
     assert quarantine(tmp_path / "out-private") == {"4.png": "review"}
     assert checked(out).exit_code == 0
@@ -196,6 +202,7 @@ def test_keys_and_views(tmp_path, driver):
     fill(tmp_path / "in", {"d.png": KINDS["gray16.png"]})
     out = tmp_path / "out"
     pipeline.apply(tmp_path / "in", out, Wave(), ReleaseOptions())
+    asked(driver)
     with serving(out, driver) as page:
         assert page.text("place") == "1 of 4"
         assert driver.current_url.endswith("/")  # the token has left the address
@@ -241,6 +248,9 @@ def test_keys_and_views(tmp_path, driver):
         assert not page.driver.find_element("id", "accept").is_enabled()
         assert page.driver.find_element("id", "quarantine").is_enabled()
         (out / "d.png").write_bytes(whole)
+        addresses = asked(driver)
+    assert len(addresses) > 20
+    stays_here(addresses)
     assert len(rows((out / "manifest.csv").read_bytes())) == 4
     assert checked(out).exit_code == 0
 
