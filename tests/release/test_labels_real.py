@@ -39,6 +39,7 @@ def lungs(shared):
     return files, masks, (folder / "annotations/lung_bounding_boxes.json").read_bytes()
 
 
+@pytest.mark.whole
 def test_masks_and_boxes_of_lungs_move_with_them(lungs, release, tmp_path):
     files, masks, boxes = lungs
     folder = tmp_path / "given"
