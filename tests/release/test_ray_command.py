@@ -5,9 +5,9 @@ from itertools import count
 
 import pytest
 from ray_stand_in import joined
-from release_specimens import KINDS, command, fill, tree
+from release_specimens import KINDS, InProcess, command, fill, tree
 
-from anonymize.release.workers import carrier
+from anonymize.release.workers import carrier, worker_pool
 
 pytestmark = pytest.mark.processes
 
@@ -27,7 +27,7 @@ def cluster(monkeypatch):
         (lambda number: True, {"a.png": KINDS["gray8.png"]}, 3),
     ],
 )
-def test_a_command_ends_as_it_does_here(cluster, tmp_path, loses, files, status):
+def test_a_command_ends_as_it_does_here(cluster, tmp_path, monkeypatch, loses, files, status):
     """With 3 where a file is in quarantine, as one is that every node is lost with."""
     fill(tmp_path / "in", files)
     ray = cluster(loses)
@@ -37,6 +37,7 @@ def test_a_command_ends_as_it_does_here(cluster, tmp_path, loses, files, status)
     lost = loses(0)
     found = tree(tmp_path / "out")
     assert ("a.png" in found, "manifest.csv" in found) == (not lost, True)
+    monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
     here = command(tmp_path / "in", tmp_path / "here", "--text", "keep")
     assert lost or (here.exit_code, tree(tmp_path / "here").keys()) == (status, found.keys())
 

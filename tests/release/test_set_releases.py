@@ -8,7 +8,7 @@ import numpy as np
 import pydicom
 import pytest
 from PIL import Image
-from release_specimens import KINDS, checked, command, fill, png, quarantine, rows, tree
+from release_specimens import KINDS, InProcess, checked, command, fill, png, quarantine, rows, tree
 from set_specimens import BENT, SIZE, SPECS, TABLES, Case, chest, folder, gray, people, table
 
 from anonymize.errors import UsageError
@@ -19,6 +19,7 @@ from anonymize.release.intake import Candidate
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.sets.spool import Spool
 from anonymize.release.uniform import Uniform
+from anonymize.release.workers import worker_pool
 from baselines.k_same import KSame
 
 
@@ -133,11 +134,12 @@ def test_the_secret_decides_and_nothing_else(case):
 @pytest.mark.parametrize(
     ("spec", "patients"), [(SPECS[0], 8), pytest.param(BENT, 24, marks=pytest.mark.whole)]
 )
-def test_worker_processes_give_the_same(spec, patients, tmp_path):
+def test_worker_processes_give_the_same(spec, patients, tmp_path, monkeypatch):
     case = Case(tmp_path, spec, folder(patients)).begin()
     case.apply("two", workers=2)
     files = tree(case.base / "two")
     assert verify.verify(case.base / "two", workers=2).sound
+    monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
     case.apply("one")
     assert tree(case.base / "one") == files
 
