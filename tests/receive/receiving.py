@@ -6,18 +6,21 @@ import time
 from contextlib import contextmanager
 from io import BytesIO
 from types import SimpleNamespace
+from unittest import mock
 
 import dicom_specimens as dicom
 import pydicom
 from pynetdicom import AE
 from release_specimens import Wave
 
+from anonymize.receive import node as module
 from anonymize.receive.options import ForwardOptions, NodeOptions, ReceiveOptions, SpoolOptions
 from anonymize.receive.service import receive
 from anonymize.release.options import ReleaseOptions
 
 PATIENCE = 60.0  # seconds; a busy machine takes longer than any test needs
 BRIEF = 15.0  # seconds that a sender waits who may be answered by nobody
+CLOSE_POLL = 0.1  # seconds until a server sees that it is to end
 PORT = re.compile(r"port (\d+),")
 
 
@@ -65,10 +68,11 @@ def running(folder, model=None, *, release=None, **wanted):
             ended.append(error)
 
     thread = threading.Thread(target=run)
-    thread.start()
-    node = SimpleNamespace(lines=lines, stop=stopped.set, thread=thread, summary=None)
+    node = SimpleNamespace(lines=lines, summary=None)
     try:
-        until(lambda: lines or ended)
+        with mock.patch.object(module, "CLOSE_POLL", CLOSE_POLL):
+            thread.start()
+            until(lambda: lines or ended)
         if lines:
             node.port = int(PORT.search(lines[0])[1])
             yield node

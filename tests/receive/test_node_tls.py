@@ -34,7 +34,7 @@ def sender(known, pair=None, ca=None):
 def node(tmp_path, known):
     cert, key = known.node
     with running(
-        tmp_path, tls_cert=cert, tls_key=key, tls_client_ca=known.file, timeout=5.0
+        tmp_path, tls_cert=cert, tls_key=key, tls_client_ca=known.file, timeout=3.0
     ) as found:
         yield found
 
