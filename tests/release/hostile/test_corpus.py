@@ -17,9 +17,9 @@ def test_nothing_gets_out(group, tmp_path):
         try:
             leaked = case.leak(folder)
         except Exception as error:
-            leaked = f"{type(error).__name__}: {error}"
+            leaked = error
         if leaked is not None:
-            lost.append(f"{case.name}: {leaked}")
+            lost.append(f"{case.name!r}: {leaked!r}")  # names of any bytes can be printed so
     assert not lost, "\n".join(lost)
 
 
