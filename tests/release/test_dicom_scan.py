@@ -1,6 +1,7 @@
 """The scan of a released file finds whatever was put into it afterwards, without key or input."""
 
 from dataclasses import replace
+from functools import cache
 
 import dicom_specimens as dicom
 import pydicom
@@ -14,6 +15,12 @@ from anonymize.release.dicom.options import RETAINABLE
 from anonymize.release.reasons import ContainerError
 
 CANARY = b"Josefine Mueller 1948"
+
+
+@cache
+def plain():
+    """A released file."""
+    return dicom.released(dicom.changed())
 
 
 def refused(data):
@@ -166,7 +173,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("where", [*CHANGES, *HIDDEN])
 def test_what_was_changed_or_hidden_is_found(where):
-    made = dicom.opened(dicom.released(dicom.changed()))
+    made = dicom.opened(plain())
     if where in HIDDEN:
         HIDDEN[where](made)
     else:
@@ -175,7 +182,7 @@ def test_what_was_changed_or_hidden_is_found(where):
 
 
 def test_bytes_outside_of_elements_are_found():
-    data = dicom.released(dicom.changed())
+    data = plain()
     refused(CANARY.ljust(128) + data[128:])
     refused(data + CANARY)
     refused(data + b"\0\0")
@@ -211,7 +218,7 @@ def test_compressed_pixels_hold_nothing_else(syntax):
 
 
 def test_bytes_that_the_encoding_reserves_are_found():
-    data = dicom.released(dicom.changed())
+    data = plain()
     for old, new in (
         (b"\x08\0\x18\x22SQ\0\0", b"\x08\0\x18\x22SQJM"),  # reserved in the head of a sequence
         (b"\x02\0\0\0UL\x04\0\xcc\0\0\0", b"\x02\0\0\0UL\x04\0\xcc\0JM"),
