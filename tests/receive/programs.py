@@ -41,9 +41,9 @@ def free_port():
         return found.getsockname()[1]
 
 
-def listening(process, port, seconds=60.0):
+def listening(process, port):
     """Waits until somebody listens there."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         assert process.poll() is None, "it ended"
         with socket.socket() as tried:

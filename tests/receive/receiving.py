@@ -4,12 +4,10 @@ import re
 import threading
 import time
 from contextlib import contextmanager
-from io import BytesIO
 from types import SimpleNamespace
 from unittest import mock
 
 import dicom_specimens as dicom
-import pydicom
 from pynetdicom import AE
 from release_specimens import Wave
 
@@ -30,10 +28,6 @@ def made(number=0, *, shift=0):
     data_set = dicom.with_pixels(dicom.dx(), picture, bits=12)
     data_set.SOPInstanceUID = f"{dicom.UIDS['instance']}.{number}"
     return data_set
-
-
-def file_of(data_set):
-    return dicom.file(data_set)
 
 
 def options(*, spool=None, forward=None, drain=20.0, **node):
@@ -116,7 +110,7 @@ def send(port, *data_sets, **peer):
     contexts = sorted({(d.SOPClassUID, dicom.EXPLICIT) for d in data_sets})
     with association(port, contexts=contexts, **peer) as found:
         assert found.is_established
-        read = [pydicom.dcmread(BytesIO(file_of(d))) for d in data_sets]
+        read = [dicom.opened(dicom.file(d)) for d in data_sets]
         return [found.send_c_store(d).Status for d in read]
 
 

@@ -3,7 +3,7 @@
 import dicom_specimens as dicom
 import pytest
 from programs import DCMTK, archive, call, dcmtk
-from receiving import file_of, made, released, running, spooled, until
+from receiving import made, released, running, spooled, until
 
 pytestmark = pytest.mark.skipif(
     not all(map(dcmtk, DCMTK)), reason="needs dcmtk: apt-get install dcmtk"
@@ -28,7 +28,7 @@ def test_a_folder_is_received_released_and_forwarded(tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     for number in range(5):
-        (folder / f"{number}.dcm").write_bytes(file_of(made(number)))
+        (folder / f"{number}.dcm").write_bytes(dicom.file(made(number)))
     with archive(tmp_path / "archive") as theirs:
         with running(tmp_path, forward={"to": theirs.to}) as node:
             sent = call("storescu", "+sd", *titles(), node.port, folder)
@@ -46,7 +46,7 @@ def test_an_archive_that_comes_late_gets_everything(tmp_path):
     with archive(tmp_path / "archive") as theirs:
         pass
     source = tmp_path / "one.dcm"
-    source.write_bytes(file_of(made(0)))
+    source.write_bytes(dicom.file(made(0)))
     with running(tmp_path, forward={"to": theirs.to}) as node:
         assert call("storescu", *titles(), node.port, source).returncode == 0
         until(lambda: (tmp_path / "out-private/forward.jsonl").stat().st_size > 0)
@@ -59,7 +59,7 @@ def test_an_archive_that_comes_late_gets_everything(tmp_path):
 def test_compressed_objects_are_received(tmp_path):
     """dcmtk's JPEG, which storescu proposes with -xs."""
     source, packed = tmp_path / "plain.dcm", tmp_path / "packed.dcm"
-    source.write_bytes(file_of(made(0)))
+    source.write_bytes(dicom.file(made(0)))
     assert call("dcmcjpeg", source, packed).returncode == 0
     with running(tmp_path) as node:
         assert call("storescu", "-xs", *titles(), node.port, packed).returncode == 0

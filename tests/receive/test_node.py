@@ -10,7 +10,7 @@ import dicom_specimens as dicom
 import pytest
 from pynetdicom.dimse_primitives import C_STORE
 from pynetdicom.dsutils import encode
-from receiving import association, file_of, made, options, released, running, send, spooled, until
+from receiving import association, made, options, released, running, send, spooled, until
 from release_specimens import quarantine, rows, tree
 
 from anonymize.errors import UsageError
@@ -220,7 +220,7 @@ def test_a_caller_who_is_gone_before_being_accepted_is_not_waited_for():
 def test_an_object_that_is_too_large_ends_the_association(tmp_path):
     with running(tmp_path, object_bytes=2000, pdu=4096) as node:
         with association(node.port) as found:
-            data_set = dicom.opened(file_of(made(0)))
+            data_set = dicom.opened(dicom.file(made(0)))
             answer = found.send_c_store(data_set)
             assert "Status" not in answer
         with association(node.port) as found:

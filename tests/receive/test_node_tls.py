@@ -22,9 +22,9 @@ def known(tmp_path_factory):
     return ours
 
 
-def sender(known, pair=None, ca=None):
+def sender(known, pair=None):
     """What pynetdicom takes: the context of one who verifies the node."""
-    context = ssl.create_default_context(cafile=ca or known.file)
+    context = ssl.create_default_context(cafile=known.file)
     if pair is not None:
         context.load_cert_chain(*pair)
     return context, "127.0.0.1"

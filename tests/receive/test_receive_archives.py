@@ -10,7 +10,7 @@ import dicom_specimens as dicom
 import pytest
 from archive_scp import scp
 from certificates import authority
-from receiving import file_of, made, released, running, send, spooled, until
+from receiving import made, released, running, send, spooled, until
 
 from anonymize.errors import UsageError
 from anonymize.receive.archives import DeclinedError, UnreachableError
@@ -18,7 +18,7 @@ from anonymize.receive.destinations import archive_of
 from anonymize.receive.options import ForwardOptions, NodeOptions
 from anonymize.receive.stow_archive import VARIABLE, read_credentials
 
-FILE = file_of(made(0))
+FILE = dicom.file(made(0))
 NODE = NodeOptions(allow=("SENDER",))
 
 

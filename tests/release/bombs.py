@@ -20,10 +20,10 @@ def deflated(size, bits=zlib.MAX_WBITS):
     return b"".join([*parts, packer.flush()])
 
 
-def png(width, height, stream, *, bits=8, colour=0, interlaced=0, extra=b"", times=1):
-    header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, interlaced)
+def png(width, height, stream, *, interlaced=0, times=1):
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, interlaced)
     pixels = chunk(b"IDAT", stream) * times
-    return GOOD[:8] + chunk(b"IHDR", header) + extra + pixels + chunk(b"IEND", b"")
+    return GOOD[:8] + chunk(b"IHDR", header) + pixels + chunk(b"IEND", b"")
 
 
 def png_extra(extra):
@@ -34,9 +34,9 @@ def text_bomb(kind, head):
     return png_extra(chunk(kind, head + deflated(1 << 30)))
 
 
-def many_scans(count, side=8000):
+def many_scans(count):
     """A progressive JPEG whose last scan comes again and again, over a giant frame."""
-    data = said_to_be(pillow(scene(), "JPEG", progressive=True), side, side)
+    data = said_to_be(pillow(scene(), "JPEG", progressive=True), 8000, 8000)
     scan = data[data.rindex(b"\xff\xda") : -2]
     return data[:-2] + scan * count + b"\xff\xd9"
 

@@ -25,11 +25,11 @@ def seen(looks, part):
     return looks.logits(part) > gate.SEEN
 
 
-def noisy(ink, step, level=100, noise=2.0, seed=0):
+def noisy(ink, step):
     """uint8: ``ink`` in [0, 1] drawn with ``step`` gray levels, with surroundings."""
     wide = np.pad(ink, 8).astype(np.float64)
-    grain = np.random.default_rng(seed).normal(0, noise, wide.shape)
-    return np.round(level + step * wide + grain).clip(0, 255).astype(np.uint8)
+    grain = np.random.default_rng(0).normal(0, 2, wide.shape)
+    return np.round(100 + step * wide + grain).clip(0, 255).astype(np.uint8)
 
 
 def typed(text, height):
@@ -40,8 +40,9 @@ def typed(text, height):
     return ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] / 255
 
 
-def handwritten(cells=8):
+def handwritten():
     """float32 (24, w): loops of a pen."""
+    cells = 8
     at = np.linspace(0, 1, 30 * cells)
     x = 20 * cells * at + 6 * np.cos(2.2 * np.pi * cells * at) + 8
     y = 12 + 9 * np.sin(2.2 * np.pi * cells * at) * np.repeat(RNG.uniform(0.4, 1, cells), 30)

@@ -79,13 +79,13 @@ def measured(pixels, released, field):
     movement.check(radiograph, released[..., None], probe)
 
 
-def field_of(mu=0.02):
+def radiograph_and_field():
     radiograph = Radiograph("PNG", "gray", 8, scene(size=SIZE)[..., None])
-    return radiograph, Wave(mu).displacement(transform.view(radiograph))
+    return radiograph, Wave(0.02).displacement(transform.view(radiograph))
 
 
 def test_the_measure_is_of_the_output_and_not_of_the_field():
-    radiograph, field = field_of()
+    radiograph, field = radiograph_and_field()
     made, _ = transform.anonymize(radiograph, field, Wave())
     before, after = radiograph.pixels[..., 0], made.pixels[..., 0].copy()
     measured(before, after, field)
@@ -98,7 +98,7 @@ def test_the_measure_is_of_the_output_and_not_of_the_field():
 
 
 def test_places_lie_in_their_tiles_and_follow_the_output():
-    radiograph, field = field_of()
+    radiograph, field = radiograph_and_field()
     probe = movement.probe(radiograph.pixels, flow.pixels(field)[0].numpy())
     assert probe.rows.shape == (12 * 14, movement.PLACES)
     assert probe.rows.max() < SIZE[0]

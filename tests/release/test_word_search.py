@@ -8,10 +8,10 @@ from anonymize.release import strings
 WORDS = frozenset({b"Petersen", b"Petersilie", b"etersen", b"19450508", b"\xff\xfeA\x00B\x00C"})
 
 
-def haystack(seed, size=5000):
+def haystack(seed):
     """Bytes of which many begin a word and go on otherwise."""
     kinds = np.frombuffer(b"Petrsnil0123\xff\xfe\x00", np.uint8)
-    return np.random.default_rng(seed).choice(kinds, size).tobytes()
+    return np.random.default_rng(seed).choice(kinds, 5000).tobytes()
 
 
 @pytest.mark.parametrize("window", [64, strings.WINDOW])

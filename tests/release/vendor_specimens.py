@@ -20,10 +20,10 @@ SIZE = (72, 64)
 CANARY = "Wiesenthaler"  # a private text that must not come out
 
 
-def table(count, bits, *, first=0, curve=1.0, vr="OW", falling=False):
+def table(count, bits, *, curve=1.0, vr="OW", falling=False):
     """An item of a look-up table whose entries follow a power."""
     entries = np.round(np.linspace(0, 1, count) ** curve * ((1 << bits) - 1))
-    return dicom.lut(entries[::-1] if falling else entries, bits, first=first, vr=vr)
+    return dicom.lut(entries[::-1] if falling else entries, bits, vr=vr)
 
 
 def explained(item, text):

@@ -63,10 +63,11 @@ def half_gone(folder, *, make):
     return None
 
 
-def on_flat(name, step, noise, flat=90, angle=0):
+def on_flat(name, step, noise, angle=0):
     """One line in a bar that is as wide as the picture, or in a picture of one gray."""
     ink = drawn(name, angle=angle)
-    values = np.full(SIZE, float(flat)) if angle else BODY.copy()
+    flat = 90.0
+    values = np.full(SIZE, flat) if angle else BODY.copy()
     top = (SIZE[0] - ink.shape[0]) // 2
     values[max(top - 16, 0) : top + ink.shape[0] + 16] = flat
     at = (top, 20)
