@@ -12,8 +12,12 @@ from anonymize.release.burned_in.find import Line, like_others
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (9, 1), (2, 7), (33, 64), (64, 33), (101, 99)])
-@pytest.mark.parametrize("share", [0, 0.1, 0.4, 0.9, 1])
-def test_marks_whose_corners_touch_are_one(size, share):
+def test_marks_whose_corners_touch_are_one(size):
+    for share in (0, 0.1, 0.4, 0.9, 1):
+        check_components(size, share)
+
+
+def check_components(size, share):
     on = np.random.default_rng(0).random(size) < share
     labels, boxes = strokes.components(on)
     wanted, count = ndimage.label(on, np.ones((3, 3)))

@@ -62,26 +62,26 @@ ROUNDED = {
 }
 
 
-@pytest.mark.parametrize(("keyword", "value"), ROUNDED)
-def test_numbers_are_written_in_one_way_and_no_finer_than_is_meant(keyword, value):
-    rule, expected = Numbers.of(keyword), ROUNDED[keyword, value].split("\\")
-    assert rule(value.split("\\")) == expected
-    assert rule(expected) == expected
+def test_numbers_are_written_in_one_way_and_no_finer_than_is_meant():
+    for (keyword, value), expected in ROUNDED.items():
+        rule, expected = Numbers.of(keyword), expected.split("\\")
+        assert rule(value.split("\\")) == expected, keyword
+        assert rule(expected) == expected, keyword
 
 
-@pytest.mark.parametrize("keyword", NUMBERS)
-def test_rules_know_multiplicity_and_range(keyword):
-    rule = Numbers.of(keyword)
-    number = tag_for_keyword(keyword)
-    text = dictionary_VR(number) in ("DS", "IS")
-    middle = round((rule.low + rule.high) / 2)
-    one = str(middle) if text else middle
-    assert rule([one] * rule.least) == [one] * rule.least
-    assert rule([]) is None
-    beyond = round(rule.high + 1)
-    assert rule([str(beyond) if text else beyond] * rule.least) is None
-    if "n" not in dictionary_VM(number):
-        assert rule([one] * (int(rule.most) + 1)) is None
+def test_rules_know_multiplicity_and_range():
+    for keyword in NUMBERS:
+        rule = Numbers.of(keyword)
+        number = tag_for_keyword(keyword)
+        text = dictionary_VR(number) in ("DS", "IS")
+        middle = round((rule.low + rule.high) / 2)
+        one = str(middle) if text else middle
+        assert rule([one] * rule.least) == [one] * rule.least, keyword
+        assert rule([]) is None, keyword
+        beyond = round(rule.high + 1)
+        assert rule([str(beyond) if text else beyond] * rule.least) is None, keyword
+        if "n" not in dictionary_VM(number):
+            assert rule([one] * (int(rule.most) + 1)) is None, keyword
 
 
 def test_floats_keep_the_digits_that_are_meant():
@@ -92,9 +92,9 @@ def test_floats_keep_the_digits_that_are_meant():
     assert rule(kept) == kept
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "0x10", "1_0", "1e400", "", "١٢", "12 13"])
-def test_what_is_no_number_does_not_stay(value):
-    assert Numbers.of("KVP")([value]) is None
+def test_what_is_no_number_does_not_stay():
+    values, rule = ["nan", "inf", "0x10", "1_0", "1e400", "", "١٢", "12 13"], Numbers.of("KVP")
+    assert [value for value in values if rule([value]) is not None] == []
 
 
 def test_the_number_of_a_patient_leaves_with_what_means_nothing_without_it():
@@ -171,8 +171,8 @@ DESCRIPTIONS = {
 }
 
 
-@pytest.mark.parametrize("said", DESCRIPTIONS)
-def test_descriptions_keep_the_number_of_views_and_no_other(said):
-    kept = Words("LO")([said])
-    assert kept == [DESCRIPTIONS[said]]
-    assert Words("LO")(kept) == kept
+def test_descriptions_keep_the_number_of_views_and_no_other():
+    for said, expected in DESCRIPTIONS.items():
+        kept = Words("LO")([said])
+        assert kept == [expected], said
+        assert Words("LO")(kept) == kept, said

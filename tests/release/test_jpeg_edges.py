@@ -20,13 +20,13 @@ def encoded(pixels, kind, quality):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("quality", [1, 50, 75, 95, 100])
-def test_what_libjpeg_repeats_is_sound(kind, quality):
-    rng = np.random.default_rng(quality)
-    noise = rng.integers(0, 256, (64, 64, 3)).astype(np.uint8)
-    for source in (scene(255, size=(64, 64), dtype=np.uint8), noise, noise // 128 * 255):
-        for height, width in rng.integers(33, 65, (4, 2)):
-            jpeg.check(encoded(source[:height, :width], kind, quality))
+def test_what_libjpeg_repeats_is_sound(kind):
+    for quality in (1, 50, 75, 95, 100):
+        rng = np.random.default_rng(quality)
+        noise = rng.integers(0, 256, (64, 64, 3)).astype(np.uint8)
+        for source in (scene(255, size=(64, 64), dtype=np.uint8), noise, noise // 128 * 255):
+            for height, width in rng.integers(33, 65, (4, 2)):
+                jpeg.check(encoded(source[:height, :width], kind, quality))
 
 
 @pytest.mark.parametrize("kind", KINDS)

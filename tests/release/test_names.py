@@ -123,14 +123,13 @@ HARMLESS_PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", HARMLESS_PATHS)
-def test_paths_that_tell_nobody_are_kept(path):
-    assert not paths.tell([path], DICOM)
+def test_paths_that_tell_nobody_are_kept():
+    assert [path for path in HARMLESS_PATHS if paths.tell([path], DICOM)] == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["Mueller/1", "JosefineM", "jm1948/a", "MJ48", "PID471177", "471177", "24121948", "5.3.2021/x"],
-)
-def test_paths_that_tell_the_patient_are_seen(path):
-    assert paths.tell([path], DICOM)
+TELLING = ["Mueller/1", "JosefineM", "jm1948/a", "MJ48"]
+TELLING += ["PID471177", "471177", "24121948", "5.3.2021/x"]
+
+
+def test_paths_that_tell_the_patient_are_seen():
+    assert [path for path in TELLING if not paths.tell([path], DICOM)] == []
