@@ -120,18 +120,17 @@ def contours(picture):
     return annotated(*({"segmentation": [ring]} for ring in rings))
 
 
-def boxes(picture):
+def boxes(dither):
     """A box of a pixel for each one that a dither sets."""
-    return annotated(
-        *({"bbox": [int(x), int(y), 1, 1]} for y, x in np.argwhere(floyd(picture)).tolist())
-    )
+    return annotated(*({"bbox": [int(x), int(y), 1, 1]} for y, x in np.argwhere(dither).tolist()))
 
 
-def stippled(picture):
-    rows = (f"a.png,{x + 0.5},{y + 0.5}" for y, x in np.argwhere(floyd(picture)))
+def stippled(dither):
+    rows = (f"a.png,{x + 0.5},{y + 0.5}" for y, x in np.argwhere(dither))
     return "\n".join(["path,x,y", *rows, ""]).encode()
 
 
+DITHER = floyd(IMAGE)
 PICTURES = {
     "itself": {"a.png": gray_png(IMAGE)},
     "itself at 16 bits": {"a.png": gray_png(IMAGE.astype(np.uint16) * 257)},
@@ -153,9 +152,9 @@ PICTURES = {
     },
     "8 levels of another patient": {"a.png": gray_png(posterised(radiograph(3), 8))},
     "another patient, 5 times enlarged": {"a.png": gray_png(enlarged(radiograph(3), 5))},
-    "error diffusion": {"a.png": binary(floyd(IMAGE))},
-    "error diffusion, enlarged": {"a.png": binary(enlarged(floyd(IMAGE), 4))},
-    "error diffusion NIfTI": {"a.nii.gz": nifti(floyd(IMAGE).astype(np.uint8))},
+    "error diffusion": {"a.png": binary(DITHER)},
+    "error diffusion, enlarged": {"a.png": binary(enlarged(DITHER, 4))},
+    "error diffusion NIfTI": {"a.nii.gz": nifti(DITHER.astype(np.uint8))},
     "ordered dither": {"a.png": binary(bayer(IMAGE))},
     "ordered dither 8": {"a.png": binary(bayer(enlarged(IMAGE, 2), 8))},
     "random dither": {"a.png": binary(randomly(enlarged(IMAGE, 2)))},
@@ -177,7 +176,7 @@ PICTURES = {
     "3 bit planes": planes(IMAGE, 3),
     "3 bit planes of a smooth one": planes(gaussian_filter(IMAGE, 2), 3),
     "4 pixels a label": {"a.nii.gz": nifti(np.repeat(packed(IMAGE), 4, 1).astype(np.int32))},
-    "dither in run lengths": {"k.json": as_runs(floyd(IMAGE))},
+    "dither in run lengths": {"k.json": as_runs(DITHER)},
     "levels in run lengths": {
         "k.json": annotated(
             *(
@@ -187,8 +186,8 @@ PICTURES = {
         )
     },
     "levels as polygons": {"k.json": contours(IMAGE)},
-    "dither of boxes": {"k.json": boxes(IMAGE)},
-    "dither of points": {"t.csv": stippled(IMAGE)},
+    "dither of boxes": {"k.json": boxes(DITHER)},
+    "dither of points": {"t.csv": stippled(DITHER)},
 }
 
 

@@ -91,13 +91,13 @@ def case(what, format, *, fast=True, **options):
     return Case("one size, one format", f"{what} as {format}", check, fast=fast)
 
 
-FORMATS = ("png", "dicom")
+FORMATS, INPUTS = ("png", "dicom"), [*inputs()]
 TEXT = {"name": "a.png", "data": pillow(named(), "PNG"), "text": TextOptions("remove"), "side": 64}
 CASES = [
     *(
         case(what, format, name=name, data=data, fast=number % 9 == 0)
         for format in FORMATS
-        for number, (what, name, data) in enumerate(inputs())
+        for number, (what, name, data) in enumerate(INPUTS)
     ),
     *(case("text that is removed,", format, fast=False, **TEXT) for format in FORMATS),
     *(case("a colour profile", format, name="a.png", data=profiled()) for format in FORMATS),
