@@ -36,9 +36,15 @@ ROOMS = [
 
 
 @cache
+def both_kinds(path):
+    """Modules that a file names in any import, absolute; and in those at its top."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return list(rooms.imports(tree)), list(rooms.imports(ast.Module(top, [])))
+
+
 def imported(path):
-    """Modules that a file names in any import, absolute."""
-    return list(rooms.imports(ast.parse(path.read_text(encoding="utf-8"))))
+    return both_kinds(path)[0]
 
 
 def modules(path, known):
@@ -149,9 +155,8 @@ def test_what_is_imported_at_once_comes_with_pip_install():
             file = path.relative_to(ROOT).as_posix()
             if file.startswith(OF_EXTRAS):
                 continue
-            at_once = ast.Module(ast.parse(path.read_text(encoding="utf-8")).body, [])
-            at_once.body = [n for n in at_once.body if isinstance(n, ast.Import | ast.ImportFrom)]
-            for name in {name.split(".")[0] for name in rooms.imports(at_once)} - ours:
+            at_once = both_kinds(path)[1]
+            for name in {name.split(".")[0] for name in at_once} - ours:
                 if not named & {one.replace("_", "-").lower() for one in brought.get(name, ())}:
                     missing.add(f"{file}: {name}")
     assert not missing
