@@ -4,7 +4,6 @@ import csv
 import io
 
 import pandas as pd
-import pytest
 
 from anonymize import csv_cells
 from anonymize.csv_cells import inert, is_formula, undone
@@ -18,11 +17,11 @@ FORMULAS = (
 TEXTS = ("a.png", "", "a=b", "'a", "-3", "+1.5", "-1e-05", "2.5E+3", "a-b", "Jürgen.png")
 
 
-@pytest.mark.parametrize("text", [*FORMULAS, *TEXTS])
-def test_every_text_can_be_had_back(text):
-    assert undone(inert(text)) == text
-    assert is_formula(text) == (text in FORMULAS)
-    assert inert(text).startswith("'") or inert(text) == text
+def test_every_text_can_be_had_back():
+    for text in (*FORMULAS, *TEXTS):
+        assert undone(inert(text)) == text
+        assert is_formula(text) == (text in FORMULAS)
+        assert inert(text).startswith("'") or inert(text) == text
 
 
 def test_two_texts_never_become_one():
@@ -33,15 +32,15 @@ def test_numbers_stay_numbers():
     assert [inert(value) for value in (-1, -0.5, None)] == [-1, -0.5, None]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-def test_no_cell_of_a_table_begins_as_a_formula(text, tmp_path):
-    found = list(csv.reader(io.StringIO(csv_bytes(("a",), [(text,)]).decode(), newline="")))
-    assert found == [["a"], [f"'{text}"]]
-    skipped = pd.read_csv(_write([(text, "damaged")], tmp_path / "skipped.csv"))
-    assert skipped["image_id"].tolist() == [f"'{text}"]
+def test_no_cell_of_a_table_begins_as_a_formula(tmp_path):
+    written = [f"'{text}" for text in FORMULAS]
+    table = csv_bytes(("a",), [(text,) for text in FORMULAS]).decode()
+    assert [*csv.reader(io.StringIO(table, newline=""))] == [["a"], *([cell] for cell in written)]
+    skipped = _write([(text, "damaged") for text in FORMULAS], tmp_path / "skipped.csv")
+    assert pd.read_csv(skipped)["image_id"].tolist() == written
 
 
-@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\x7f", "a\u202egnp.exe", "a\u2028b"])
-def test_control_characters_are_a_flaw_of_a_name(name):
-    assert csv_cells.flaw_of_name(name) == "a control character"
+def test_control_characters_are_a_flaw_of_a_name():
+    for name in ("a\nb", "a\x1b[2Jb", "a\x7f", "a\u202egnp.exe", "a\u2028b"):
+        assert csv_cells.flaw_of_name(name) == "a control character"
     assert csv_cells.flaw_of_name("Jürgen 1.png") == ""

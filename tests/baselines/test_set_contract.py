@@ -92,11 +92,9 @@ def test_neither_order_nor_codes_nor_depth_matter(model, release):
     assert same(release, SetRelease(found.images, back, found.groups))
 
 
-def test_the_number_of_threads_does_not_matter(model):
-    with threads(1):
-        one = model.released(GIVEN)
-    with threads(2):
-        assert same(one, model.released(GIVEN))
+def test_the_number_of_threads_does_not_matter(model, release):
+    with threads(torch.get_num_threads() % 2 + 1):
+        assert same(release, model.released(GIVEN))
 
 
 def test_another_label_or_owner_gives_another_release(model, release):
@@ -107,34 +105,26 @@ def test_another_label_or_owner_gives_another_release(model, release):
         assert not same(release, model.released(changed))
 
 
-def test_what_is_learnt_does_not_depend_on_how_it_is_listed(case, release, tmp_path):
-    other = chosen(KNOWN, np.random.default_rng(4).permutation(len(KNOWN)))
-    model = anonymize.load(case.spec(tmp_path)).fit(other)
-    assert same(release, model.released(GIVEN)) == (case.seeded or case.key)
+def test_the_set_is_left_alone(release):
+    for given, before in ((GIVEN, people(20)), (KNOWN, people(20, seed=7))):
+        assert torch.equal(given.images.pixels, before.images.pixels)
+        assert np.array_equal(given.patients, before.patients)
+        assert np.array_equal(given.targets, before.targets, equal_nan=True)
 
 
-def test_the_set_is_left_alone(model):
-    given = people(12, seed=1)
-    model.released(given)
-    before = people(12, seed=1)
-    assert torch.equal(given.images.pixels, before.images.pixels)
-    assert np.array_equal(given.patients, before.patients)
-    assert np.array_equal(given.targets, before.targets, equal_nan=True)
-
-
-@pytest.mark.parametrize("labels", [0, 1, 2])
-def test_fewer_people_than_an_output_has_are_withheld(model, labels):
-    if model.says and labels != KNOWN.targets.shape[1]:
-        with pytest.raises(UsageError, match=f"was fitted on 2 labels, .* release {labels}; give"):
-            model.released(people(3, labels=labels))
-        return
-    for patients in {0, 1, model.people - 1} & set(range(model.people)):
-        given = people(patients, labels=labels)
-        found = model.released(given)
-        assert found.images.pixels.shape == (0, 1, 24, 31)
-        assert found.withheld(len(given)).tolist() == list(range(len(given)))
-        assert found.targets(given.targets).shape == (0, labels)
-    assert len(model.released(people(model.people, labels=labels))) > 0
+def test_fewer_people_than_an_output_has_are_withheld(model):
+    for labels in (0, 1, 2):
+        if model.says and labels != KNOWN.targets.shape[1]:
+            with pytest.raises(UsageError, match=f"fitted on 2 labels, .* release {labels}; give"):
+                model.released(people(3, labels=labels))
+            continue
+        for patients in {0, 1, model.people - 1} & set(range(model.people)):
+            given = people(patients, labels=labels)
+            found = model.released(given)
+            assert found.images.pixels.shape == (0, 1, 24, 31)
+            assert found.withheld(len(given)).tolist() == list(range(len(given)))
+            assert found.targets(given.targets).shape == (0, labels)
+        assert len(model.released(people(model.people, labels=labels))) > 0
 
 
 def test_copies_and_blank_images_are_images(model):
@@ -149,13 +139,15 @@ def test_copies_and_blank_images_are_images(model):
             assert (made - made[:1]).abs().max() < 1e-5
 
 
-def test_options_are_plain_and_make_the_same_method(case, model, release):
+def test_options_are_plain_and_make_the_same_method(case, model, release, tmp_path):
+    """However the images are listed that it learns from."""
     assert json.loads(json.dumps(model.options)) == model.options
-    if not case.key:
-        text = ",".join(f"{key}={value}" for key, value in model.options.items())
-        again = anonymize.load(f"{case.name}:{text}")
-        assert again.options == model.options
-        assert same(again.fit(KNOWN).released(GIVEN), release) == case.seeded
+    text = ",".join(f"{key}={value}" for key, value in model.options.items())
+    again = anonymize.load(case.spec(tmp_path) if case.key else f"{case.name}:{text}")
+    assert again.options == model.options
+    listed = chosen(KNOWN, np.random.default_rng(4).permutation(len(KNOWN)))
+    repeated = same(again.fit(listed).released(GIVEN), release)
+    assert repeated == (case.seeded or case.key)
 
 
 def test_images_that_are_none_are_refused(model):
