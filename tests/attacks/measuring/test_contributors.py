@@ -93,20 +93,20 @@ def test_one_guess_names_one_of_k():
 
 def test_what_a_coin_finds_is_what_random_scores_do():
     released, real = one_each(60)
-    rng = np.random.default_rng(0)
+    rng, number = np.random.default_rng(0), 100
     tries = [
         measure_identification(rng.random((60, 120)), released, real, resamplings=2)
-        for _ in range(200)
+        for _ in range(number)
     ]
     # Each output has 3 people's images but for its own 3: 3 of 117.
     assert tries[0]["precision_at_1_coin"].value == pytest.approx(3 / 117)
     found = np.mean([t["precision_at_1"].value for t in tries])
-    assert found == pytest.approx(3 / 117, abs=4 * np.sqrt(3 / 117 / (60 * 200)))
+    assert found == pytest.approx(3 / 117, abs=4 * np.sqrt(3 / 117 / (60 * number)))
     # Everybody is in three outputs, of which each names her once in 117.
     named = 1 - (116 / 117) ** 3
     assert tries[0]["r_s_coin"].value == pytest.approx(named)
     found = np.mean([t["r_s"].value for t in tries])
-    assert found == pytest.approx(named, abs=4 * np.sqrt(named / (60 * 200)))
+    assert found == pytest.approx(named, abs=4 * np.sqrt(named / (60 * number)))
 
 
 def test_a_patient_is_vulnerable_where_she_herself_is_found():
