@@ -72,6 +72,7 @@ def test_the_transform_is_the_method_without_metadata():
     assert anonymize.Anonymized("image", "identity", allow_missing_keys=True)({}) == {}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_evaluate_gives_frames_and_a_figure(tmp_path):
     method = anonymize.load("down-sampling:factor=8")
     found = attacks.evaluate(

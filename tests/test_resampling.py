@@ -139,7 +139,7 @@ def test_a_draw_without_a_genuine_pair_is_undefined():
 
 
 def test_interval_covers_the_truth():
-    """300 worlds of 60 patients with unequal scores: about 95 % of the intervals hold the AUC that
+    """150 worlds of 60 patients with unequal scores: about 95 % of the intervals hold the AUC that
     very many patients would give; resampling pairs instead would miss it far more often."""
     rng = np.random.default_rng(0)
 
@@ -151,7 +151,7 @@ def test_interval_covers_the_truth():
 
     truth = roc_auc_score(*pairs(40_000)[1::-1])
     inside = by_pair = 0
-    for _ in range(300):
+    for _ in range(150):
         scores, same, patient = pairs(60)
         for unit, hit in ((patient, 1), (np.arange(len(same)), 0)):
             measured = measure_auc(scores, same, unit, resamplings=200)
@@ -159,8 +159,8 @@ def test_interval_covers_the_truth():
             inside += hit * (low <= truth <= high)
             by_pair += (1 - hit) * (low <= truth <= high)
     # Where 99.9 % of such tests lie, if 95 % of the intervals hold it (binomial).
-    assert 0.909 <= inside / 300 <= 0.991
-    assert by_pair < inside - 25
+    assert 0.88 <= inside / 150 <= 0.994
+    assert by_pair < inside - 12
 
 
 def test_patients_drawn_in_parts_are_the_same(monkeypatch):

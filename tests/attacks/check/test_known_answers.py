@@ -184,6 +184,7 @@ def test_doubts_are_names_of_checks():
     assert [name for name in names if f'"{name}"' not in source] == []
 
 
+@pytest.mark.whole
 def test_a_miniature_of_the_bench(options, tmp_path):
     cases = [BY_NAME[name] for name in ("constant", "patients-swapped", "lsb-watermark")]
     found, evaluation = answers(

@@ -104,6 +104,7 @@ def test_training_sees_none_of_what_is_held_back(told_less):
         assert not {*options.data.held_back} & {*labels}
 
 
+@pytest.mark.whole
 def test_the_reading_classifiers_know_all_labels(told_less, tmp_path):
     options, run = told_less
     results = evaluated(options, tmp_path, str(run))

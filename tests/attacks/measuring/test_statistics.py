@@ -96,9 +96,9 @@ def test_a_mean_over_runs_has_the_error_of_patients_and_of_runs():
 
 @pytest.mark.parametrize("seeds", [1, 5])
 def test_means_over_three_runs_hold_what_they_say(seeds):
-    """Runs of which seeds make as much as patients, and far more: of 4,000 worlds."""
+    """Runs of which seeds make as much as patients, and far more: of 2,000 worlds."""
     rng, held = np.random.default_rng(0), 0
-    away = 0.01 * rng.standard_normal((4000, 100))
+    away = 0.01 * rng.standard_normal((2000, 100))
     away -= away.mean(axis=1, keepdims=True)  # each world's draws lie around its own figures
     for drawn in away:
         values = 0.5 + 0.01 * (rng.standard_normal() + seeds * rng.standard_normal(3))
