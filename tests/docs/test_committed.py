@@ -113,7 +113,7 @@ def test_random_numbers_are_still_those_that_were_drawn():
         (method.name, *((k, v) for k, v in method.options.items() if v is not None))
         for key in evaluations()
         for method in tables.results(key).methods
-        if method.fingerprint is None and "seed" in method.options
+        if not method.fingerprint and "seed" in method.options
     }
     assert drawn
     for name, *options in drawn:
