@@ -182,7 +182,9 @@ class Answer:
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Self:
         """Of :meth:`plain`."""
-        said = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["said"].items()}
+        said: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in plain["said"].items()
+        }
         return cls(plain["case"], plain["truth"], Said(**said), tuple(plain["missed"]))
 
 

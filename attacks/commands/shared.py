@@ -27,7 +27,7 @@ def prior(words: str) -> Callable:
     return click.option("--prior", type=float, default=0.5, help=words)
 
 
-def names(text: str) -> list[str]:
+def names(text: str) -> list[Any]:
     """Those that commas part."""
     return [name.strip() for name in text.split(",")]
 

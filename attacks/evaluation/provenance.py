@@ -62,8 +62,7 @@ def provenance(plan: Plan, data: Dataset) -> Check | None:
 
 def _without_folder(given: str) -> str:
     """Checks are read in public, and folders may name people: '--run run' of a path to it."""
-    option, path = re.fullmatch(r"(.*?--\w+) (.*)", given, re.DOTALL).groups()
-    return f"{option} {PurePath(path).name}"
+    return re.sub(r"(?s)(--\w+) (.*)", lambda m: f"{m[1]} {PurePath(m[2]).name}", given)
 
 
 def _runs(plan: Plan) -> list[Path]:
