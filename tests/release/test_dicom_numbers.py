@@ -153,6 +153,13 @@ def test_tables_keep_the_levels_that_a_display_shows():
     assert (np.frombuffer(item["LUTData"].value, "<u2") == plain).all()
 
 
+def test_a_byte_behind_the_entries_of_a_table_does_not_stay():
+    given = table(np.arange(255), 8)
+    given.VOILUTSequence[0]["LUTData"].value = bytes(range(255)) + b"M"
+    kept = again_of(given).VOILUTSequence[0]["LUTData"].value
+    assert kept == bytes(range(255)) + b"\0"
+
+
 def test_a_released_table_that_is_finer_is_found():
     made = again_of(table(np.arange(4096) * 16, 16))
     values = np.frombuffer(made.VOILUTSequence[0]["LUTData"].value, "<u2").copy()

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from pydicom.datadict import dictionary_VR, keyword_for_tag
 from pydicom.dataset import Dataset
 
@@ -261,9 +262,10 @@ def _apart(made: Dataset, found: Identifiers) -> None:
 def _plain(made: Dataset, item: Header) -> None:
     """A released table with the entries that tables may have."""
     entries = view.plain_table(item)
-    if entries.itemsize > 1:  # entries of a byte are plain
-        vr = made[LUT_DATA].VR
-        _add(made, LUT_DATA, vr, entries.tolist())
+    if entries.itemsize == 1:
+        padded = entries.tobytes() + bytes(len(entries) % 2)  # whatever the input's padding was
+        entries = np.frombuffer(padded, item.order + "u2")
+    _add(made, LUT_DATA, made[LUT_DATA].VR, entries.tolist())
 
 
 def _add(made: Dataset, number: int, vr: str, values: list) -> None:

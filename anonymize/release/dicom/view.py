@@ -147,6 +147,8 @@ def check_table(table: Header) -> None:
     _, entries, _ = _table(table, signed=False)
     if (entries != plain_table(table)).any():
         raise DicomError("a table finer than any display")
+    if any(bytes(table.find("LUTData").value)[entries.nbytes :]):
+        raise DicomError("a table with more than its entries")
 
 
 def plain_table(table: Header) -> np.ndarray:
@@ -181,7 +183,7 @@ def _table(table: Header, *, signed: bool) -> tuple[int, np.ndarray, float]:
         raise DicomError("a table without descriptor")
     count = (descriptor[0] % (1 << 16)) or 1 << 16
     raw = bytes(data.value)
-    if descriptor[2] == 8 and len(raw) == count + count % 2 and not any(raw[count:]):
+    if descriptor[2] == 8 and len(raw) == count + count % 2:
         entries = np.frombuffer(raw, np.uint8)[:count]
     elif len(raw) == 2 * count:
         entries = np.frombuffer(raw, table.order + "u2")
