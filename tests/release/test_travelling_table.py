@@ -202,6 +202,7 @@ TABLES = {
     "path,age\nward/0.png,1,2\n": "other cells than the header",
     "path,age\n,1\n": "not named",
     "path,age\nelsewhere.png,1\n": "names no file of IN",
+    "path,age\nother/0.png,1\n": "names no file of IN",  # of another patient
     "age\n1\n": "a column that names the file",
     "path,Edema\n0.png,1\n": "must have the column 'age', once",
     "path,age,age\n0.png,1,1\n": "must have the column 'age', once",

@@ -1,7 +1,9 @@
 """Which image a label belongs to, told by paths alone.
 
-A reference is compared with the paths under IN, then with the base names; extensions may differ. A
-mask may carry something behind the image's name: ``a/b_lungs.png`` belongs to ``a/b.jpg``.
+A reference is compared with the paths under IN, then with the base names; extensions may differ.
+The folders that a table gives must be the image's as far as both have some: ``b/1.png`` is of
+another patient than ``a/1.png``. A mask lies in whatever folder, and may carry something behind the
+image's name: ``a/b_lungs.png`` belongs to ``a/b.jpg``.
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ class Images:
             DataError: several images could be meant; the message tells ``where``, not which.
         """
         path = reference.replace("\\", "/").removeprefix("./")
-        found = (self._one(t, k, where) for t, k in zip(self._found, _keys(path), strict=True))
-        return next((image for image in found if image), None)
+        for table, key in zip(self._found, _keys(path), strict=True):
+            if found := [image for image in table.get(key, ()) if _agree(image, path)]:
+                return _one(found, where)
+        return None
 
     def of_mask(self, path: str, where: str) -> tuple[str, str] | None:
         """(image, what the mask's name has behind the image's) of a mask's path.
@@ -46,19 +50,24 @@ class Images:
         stem = without_extension(path)
         for table, whole in ((self._found[1], stem), (self._found[3], PurePosixPath(stem).name)):
             for end in (len(whole), *(m.start() for m in reversed([*PARTING.finditer(whole)]))):
-                if found := self._one(table, whole[:end], where):
-                    return found, whole[end:]
+                if found := table.get(whole[:end]):
+                    return _one(found, where), whole[end:]
         return None
 
-    @staticmethod
-    def _one(table: dict[str, list[str]], key: str, where: str) -> str | None:
-        found = table.get(key, ())
-        if len(found) > 1:
-            raise DataError(
-                f"{where}: {len(found)} images could be meant; "
-                "give the path under IN, and images different names"
-            )
-        return found[0] if found else None
+
+def _one(found: list[str], where: str) -> str:
+    if len(found) > 1:
+        raise DataError(
+            f"{where}: {len(found)} images could be meant; "
+            "give the path under IN, and images different names"
+        )
+    return found[0]
+
+
+def _agree(image: str, path: str) -> bool:
+    """Whether two paths lie in equal folders, from the innermost on, as far as both have some."""
+    folders = (PurePosixPath(one).parts[-2::-1] for one in (image, path))
+    return all(own == other for own, other in zip(*folders, strict=False))
 
 
 def _keys(path: str) -> tuple[str, str, str, str]:
