@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from dicom_specimens import cr, file, opened, padding, picture, with_pixels
-from release_specimens import Constant, Wave, pillow, png, scene
+from PIL import Image
+from release_specimens import Constant, Wave, pillow, png, saved, scene
 
 from anonymize import flow
+from anonymize.anonymizer import Anonymizer
 from anonymize.release import decode, movement, transform
 from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused
@@ -71,6 +73,28 @@ HONEST = {
 @pytest.mark.parametrize("model", [Wave(0.01), Wave(0.1), Constant(2, 1), Constant(0, -3)])
 def test_honest_methods_pass_on_every_kind(release, model):
     assert release(HONEST, model).quarantine == {}
+
+
+class Speck(Anonymizer):
+    """Leaves a picture as it is but for one corner."""
+
+    name = "speck"
+
+    def anonymize(self, images):
+        made = images.clone()
+        made[..., :2, :2] = 1
+        return made
+
+
+def test_what_a_kind_of_file_loses_is_no_work_of_the_method(release):
+    picture = scene(size=SIZE)
+    steps = [[(7 * place) % 23 + 3 for place in range(64)]]  # of no quality of libjpeg's
+    files = {
+        "a.jpg": pillow(picture, "JPEG", qtables=steps),
+        "b.png": saved(Image.fromarray(picture).quantize(16), "PNG", bits=4),
+        "c.png": png(picture, 8, 0),
+    }
+    assert release(files, Speck()).quarantine == dict.fromkeys(files, "unchanged")
 
 
 def measured(pixels, released, field):
