@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from dicom_specimens import again_of, changed, cr, file, lut, opened, saved
 from pydicom.datadict import dictionary_VM, dictionary_VR, tag_for_keyword
+from release_specimens import rows
 
 from anonymize.release.dicom import scan
 from anonymize.release.dicom.elements import DicomError
@@ -183,3 +184,20 @@ def test_descriptions_keep_the_number_of_views_and_no_other():
         kept = Words("LO")([said])
         assert kept == [expected], said
         assert Words("LO")(kept) == kept, said
+
+
+def test_millimetres_do_not_tell_a_spacing_that_may_not_stay(release):
+    """Two figures of the manifest, divided, are the spacing."""
+    several = {
+        "a.dcm": changed(PixelSpacing=["0.471108", "0.471108"], PatientID="471108"),
+        "b.dcm": changed(cr, ImagerPixelSpacing=["0.197002", "0.197002"], PatientID="197002"),
+        "c.dcm": changed(PixelSpacing=["0.125", "0.125"], PatientID="471109"),
+    }
+    done = release({name: file(made) for name, made in several.items()})
+    told = {row["output"]: row for row in rows(done.files["manifest.csv"])}
+    assert done.quarantine == {}
+    assert "PixelSpacing" not in opened(done.files["a.dcm"])
+    assert told["b.dcm"]["displacement_max_mm"] == ""
+    for name, spacing in {"a.dcm": 0.139, "c.dcm": 0.125}.items():  # a: at the detector
+        mm, px = (float(told[name][f"displacement_mean_{unit}"]) for unit in ("mm", "px"))
+        assert mm / px == pytest.approx(spacing, rel=1e-4)

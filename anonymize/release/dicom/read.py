@@ -28,9 +28,10 @@ LONGEST_OUTLINE = 4  # of padding, in heights and widths of the picture
 
 @damage_refused()
 def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
-    """The radiograph in ``data``, with ``source`` the outline of its release.
+    """The radiograph in ``data``, with ``source`` the outline of its release and the pixel spacing
+    that is released.
 
-    Without a ``deidentifier`` the outline is left out, and no file can be written of it.
+    Without a ``deidentifier`` these are left out, and no file can be written of it.
 
     Raises:
         Refused: damaged, no single CR, DX or secondary capture image, or one without an identity.
@@ -60,7 +61,7 @@ def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
         burned_in=header.text("BurnedInAnnotation").upper() == "YES",
         patient=released.PatientID if header.text("PatientID") else "",
     )
-    return replace(made, source=outline)
+    return replace(made, source=outline, spacing=view.spacing(released))
 
 
 def _check_kind(file: File, header: Header) -> None:
@@ -76,7 +77,7 @@ def _check_kind(file: File, header: Header) -> None:
 
 def _radiograph(header: Header, layout: Layout, values: np.ndarray) -> Radiograph:
     """Pixels bright where the viewer shows bright, and how bright he shows them."""
-    made = Radiograph("DICOM", "gray", layout.bits, values, spacing=view.spacing(header))
+    made = Radiograph("DICOM", "gray", layout.bits, values)
     if layout.samples == 3:
         made = replace(made, layout="rgb")
         if not made.gray_as_colour:

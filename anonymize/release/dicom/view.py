@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
+from pydicom.dataset import Dataset
 
 from anonymize.release.dicom.elements import DicomError
 from anonymize.release.dicom.header import Header
@@ -196,16 +197,19 @@ def _table(table: Header, *, signed: bool) -> tuple[int, np.ndarray, float]:
     return descriptor[1], entries, top
 
 
-def spacing(header: Header) -> tuple[float, float] | None:
-    """mm a pixel (row, column): PixelSpacing, else at the detector or of the scanned film."""
-    where = next(_frames(header, "PixelMeasuresSequence", "PixelSpacing"))
-    for keyword in ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing"):
-        values = where.values(keyword) or header.values(keyword)
-        try:
-            found = [float(v) for v in values]
-        except ValueError:
-            continue
-        if len(found) == 2 and all(0 < v < 100 for v in found):
+def spacing(released: Dataset) -> tuple[float, float] | None:
+    """mm a pixel (row, column), as a released header says it: PixelSpacing, else at the detector or
+    of the scanned film. Of one that may not stay, figures in mm would tell it."""
+    frames = "PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"
+    groups = (group for keyword in frames for group in released.get(keyword, ()))
+    measures = (found for group in groups for found in group.get("PixelMeasuresSequence", ()))
+    places = [(released, "PixelSpacing"), *((found, "PixelSpacing") for found in measures)]
+    places += [
+        (released, keyword) for keyword in ("ImagerPixelSpacing", "NominalScannedPixelSpacing")
+    ]
+    for where, keyword in places:
+        found = [float(value) for value in where.get(keyword) or ()]
+        if len(found) == 2 and all(0 < value < 100 for value in found):
             return found[0], found[1]
     return None
 
