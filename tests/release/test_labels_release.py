@@ -286,6 +286,16 @@ def test_hashed_names_refuse_masks_that_tell_more(labelled):
         labelled(IMAGES, labels, names="hashed")
 
 
+def test_nothing_hides_in_the_names_of_labels(labelled):
+    hidden = "".join(chr(0xE0100 + byte) for byte in b"DOE")  # drawn as nothing
+    masks = {f"labels/a_lungs{hidden}.png": png_mask(ELLIPSE)}
+    with pytest.raises(DataError, match="common words"):
+        labelled(IMAGES, masks, names="hashed")
+    done = labelled(IMAGES, masks)
+    assert done.quarantine == {"a.png": "labels"}
+    assert not [path for path in done.files if hidden in path]
+
+
 def test_png_masks_of_few_values_keep_them(labelled):
     values = np.where(ELLIPSE, 3, 0) + 4 * (np.arange(SIZE[0]) > 30)
     result = labelled(IMAGES, {"labels/a.png": png(values, 8, 0)})

@@ -17,7 +17,7 @@ from anonymize.release.labels.images import Images
 from anonymize.release.labels.options import LabelOptions
 from anonymize.release.labels.read import TABLES
 from anonymize.release.labels.table import Table
-from anonymize.release.labels.texts import is_common, without_extension
+from anonymize.release.labels.texts import hides, is_common, without_extension
 from anonymize.release.places import Places
 from anonymize.release.reasons import Refused
 from anonymize.release.workers.worker_pool import WorkerPool
@@ -69,6 +69,9 @@ class Labels:
             return None
         files, refusal = [], ""
         for file in self.masks.get(image, ()):
+            if not self.hashed and hides(file.path):
+                refusal = "mask: a character in its name that nobody sees, or that controls"
+                continue
             try:
                 root = self.sources[file.source].root
                 data = read.file(root / file.path, root)

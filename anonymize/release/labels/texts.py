@@ -12,7 +12,7 @@ import unicodedata
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from anonymize.csv_cells import UNSEEN, is_formula
+from anonymize.csv_cells import CONTROL, UNSEEN, is_formula
 from anonymize.errors import DataError
 
 LONGEST = 64
@@ -73,6 +73,13 @@ def without_extension(path: str) -> str:
     return path[: len(path) - len(suffix)]
 
 
+def hides(path: str) -> bool:
+    """True where the name of a label file holds a character that nobody sees, or that controls."""
+    return UNSEEN.search(path) is not None or CONTROL.search(path) is not None
+
+
 def is_common(text: str) -> bool:
-    """True where every word of ``text`` is one for labels or an organ, or a small number."""
-    return all(WORDS.fullmatch(word) for word in re.split(r"[^\w]|_", text) if word)
+    """True where every word of ``text`` is one for labels or an organ, or a small number, and
+    nothing hides between them."""
+    words = filter(None, re.split(r"[^\w]|_", text))
+    return not hides(text) and all(map(WORDS.fullmatch, words))
