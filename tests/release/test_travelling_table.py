@@ -153,6 +153,15 @@ def test_a_path_that_calls_a_patient_of_the_table_is_not_kept(release, asked, tm
     assert sum(k.endswith(".png") for k in hashed) == 2  # no path is in there
 
 
+def test_all_that_a_table_calls_people_is_searched_for_in_paths(release, asked):
+    files = ["Meier/1.png", "w/Anna_2.png", "w/24-12-1948.png", "X4711/3.png", "Hauptstr/4.png"]
+    head = "path,patient_id,Last Name,First Name,Date of Birth,MRN,Address,age\n"
+    who = "P1,Meier,Anna,24.12.1948,X-4711,Hauptstr. 5,70\n"
+    table = head + "".join(f"{path},{who}" for path in files)
+    done = release(dict.fromkeys(files, PICTURE), **asked(table, "age", names=None))
+    assert done.quarantine == dict.fromkeys(files[:4], "identifying-name")
+
+
 def test_a_row_of_another_patient_than_the_header_s_is_quarantined(release, asked):
     table = "path,patient_id,age\na.dcm,MRN24711,70\nb.dcm,MRN24711,33\n"
     result = release(CHESTS, **asked(table, "age"))

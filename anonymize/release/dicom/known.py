@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations
 from pathlib import PurePosixPath
 
 from pydicom import dcmread
@@ -50,9 +50,10 @@ def in_header(data: bytes) -> frozenset[str]:
     return found
 
 
-def of_people(called: Iterable[str]) -> frozenset[str]:
-    """The words of people whom somebody's table names, or numbers."""
-    return frozenset(word for who in called for word in (*_of_name(who), *_of_id(who)))
+def of_people(called: Iterable[str], born: Iterable[str] = ()) -> frozenset[str]:
+    """The words of people whom somebody's table names, or numbers, and of their days of birth."""
+    names = (word for who in called for word in (*_of_name(who), *_of_id(who)))
+    return frozenset(chain(names, *map(_of_birth, born)))
 
 
 def _in_elements(header: Header) -> Iterator[str]:
@@ -76,8 +77,16 @@ def _of(tag: int, vr: str, value: str) -> Iterator[str]:
         yield from _of_name(value)
     elif tag in paths.NUMBERS:
         yield from _of_id(value)
-    elif tag in paths.BIRTH and (date := DATE.match(value)):
-        yield from {f"#{''.join(order).lstrip('0')}" for order in permutations(date.groups())}
+    elif tag in paths.BIRTH:
+        yield from _of_birth(value)
+
+
+def _of_birth(value: str) -> set[str]:
+    """Of 19480203, 3.2.1948 or 1948-02-03, in any order; nothing of what is no date."""
+    date = DATE.match(value)
+    parts = date.groups() if date else [part.zfill(2) for part in re.findall(r"\d+", value)]
+    orders = permutations(parts) if len(parts) == 3 else ()
+    return {f"#{''.join(order).lstrip('0')}" for order in orders}
 
 
 def _of_name(name: str) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,14 @@ from anonymize.release.labels import read
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.table import IMAGE
 from anonymize.release.metadata.columns import PATIENT, meaning, read_value, shown, written_name
+from anonymize.release.patients import NAMED
 from anonymize.release.places import Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.workers.worker_pool import WorkerPool
 
 OPTION = "--table"
+BIRTH = re.compile("birth|dob|geburt")
+PLACE = re.compile("address|mail")  # of many people
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,14 @@ class TableOptions:
 @dataclass(frozen=True, repr=False)
 class Row:
     """What the table says of a file, or of a patient: ``cells`` as they are released, "" for the
-    pseudonym of ``patient``."""
+    pseudonym of ``patient``; ``called`` and ``born`` are not, and may stand in no path."""
 
     number: int
     path: str
     patient: str
     cells: tuple[str, ...]
+    called: tuple[str, ...] = ()
+    born: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,7 +128,9 @@ def collect(options: TableOptions, inputs: Iterable[str], pool: WorkerPool) -> R
     DataError: it cannot be read, or says nothing of ``inputs``; the message quotes no value."""
     assert options.path is not None
     rows = read.called(pool, OPTION, parse, _content(options.path), options.columns)
-    people = known.of_people({row.patient for row in rows})
+    people = known.of_people(
+        {one for row in rows for one in row.called}, {day for row in rows for day in row.born}
+    )
     if not any(row.path for row in rows):
         return Rows(options.written, {}, tuple(rows), len(rows), people)
     images, found = Images(list(inputs)), dict[str, Row]()
@@ -169,13 +177,14 @@ def parse(data: bytes, wanted: tuple[str, ...]) -> list[Row]:
     for name in {*wanted, *keys} - {""}:
         if names.count(name) != 1:
             raise DataError(f"{OPTION} must have the column {shown(name)}, once; see --columns")
-    rows = []
+    rows, people = [], _people(names)
     for number, cells in enumerate(lines, 2):
         if any(cells):
             if len(cells) != len(names):
                 raise DataError(f"{OPTION}, row {number}: other cells than the header has; mend it")
             named = dict(zip(names, map(str.strip, cells), strict=True))
-            rows.append(_row(number, named, keys, wanted))
+            called, born = (tuple(cells[place].strip() for place in group) for group in people)
+            rows.append(replace(_row(number, named, keys, wanted), called=called, born=born))
     patients = [normal(row.patient) for row in rows]
     if not path and len(set(patients)) < len(rows):
         raise DataError(f"{OPTION} has two rows of one patient, and no column of files; leave one")
@@ -188,6 +197,15 @@ def _patients(names: Sequence[str]) -> int | None:
     if len(found) > 1:
         raise DataError(f"{OPTION} has several columns of patients; leave one")
     return found[0] if found else None
+
+
+def _people(names: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The columns that name people or number them, and those of days of birth."""
+    known_as = [re.sub(r"[\W\d_]", "", name).casefold() for name in names]
+    telling = [place for place, letters in enumerate(known_as) if NAMED.fullmatch(letters)]
+    born = [place for place in telling if BIRTH.search(known_as[place])]
+    others = (place for place in telling if not PLACE.search(known_as[place]))
+    return [place for place in others if place not in born], born
 
 
 def _row(number: int, cells: dict[str, str], keys: tuple[str, str], wanted: tuple[str, ...]) -> Row:
