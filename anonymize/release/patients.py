@@ -12,11 +12,13 @@ from pathlib import Path, PurePosixPath
 from anonymize.release import formats, storage
 from anonymize.release.archives import Found
 from anonymize.release.formats import EXTENSIONS
+from anonymize.release.reasons import Reason
 
 HEAD = 132  # bytes that tell DICOM
 HEADER = 1 << 16  # bytes of a table in which its header must end
 TABLES = frozenset({".csv", ".tsv", ".txt", ".json"})
 UNREAD = frozenset({".xls", ".xlsx", ".ods", ".sav", ".sqlite", ".parquet", ".mdb", ".accdb"})
+PACKED = frozenset({*UNREAD, ".csv", ".tsv"})  # not read in an archive
 # Columns, without case, spaces and the like.
 NAMED = re.compile(
     r"(patient|patienten|person|subject|case)(s|id|ids|name|names|nr|no|number|key|code)?|pid|mrn"
@@ -37,10 +39,10 @@ def known(files: Iterable[Found], root: Path, labels: Iterable[Path]) -> bool:
 
 def _tells(found: Found, root: Path) -> bool:
     suffix = PurePosixPath(found.path).suffix.lower()
-    if found.refusal is not None:
+    if found.refusal not in (None, Reason.NAME_COLLISION):  # which hashed names mend
         return False
     if found.member is not None:  # its bytes are a worker's business
-        return not suffix or suffix[1:].isdigit() or suffix in (*EXTENSIONS["DICOM"], *UNREAD)
+        return not suffix or suffix[1:].isdigit() or suffix in {*EXTENSIONS["DICOM"], *PACKED}
     path = root / found.path
     return formats.is_dicom(path.name, _head(path, root, HEAD)) or _names(path, root)
 

@@ -19,6 +19,8 @@ PATIENTS_KNOWN = {
     "DICOM without extension": {"x/IM0001": DICOM},
     "DICOM without preamble": {"x/1": DICOM[132:]},
     "DICOM in an archive": {"x.zip": archive([("1.dcm", DICOM)])},
+    "DICOM whose names collide": {"x/1.dcm": DICOM, "x/1.DCM": DICOM},
+    "a table in an archive": {"x.zip": archive([("t.csv", b"path,Last Name\n")])},
     "ids of ChestX-ray14": {
         "Data_Entry_2017_v2020.csv": b"Image Index,Finding Labels,Patient ID\n"
     },
