@@ -83,10 +83,12 @@ def _of(tag: int, vr: str, value: str) -> Iterator[str]:
 
 def _of_birth(value: str) -> set[str]:
     """Of 19480203, 3.2.1948 or 1948-02-03, in any order; nothing of what is no date."""
-    date = DATE.match(value)
-    parts = date.groups() if date else [part.zfill(2) for part in re.findall(r"\d+", value)]
-    orders = permutations(parts) if len(parts) == 3 else ()
-    return {f"#{''.join(order).lstrip('0')}" for order in orders}
+    parts = [part.zfill(2) for part in re.findall(r"\d+", value)]
+    if (date := DATE.match(value)) is not None:
+        parts = [*date.groups()]
+    if len(parts) != 3:
+        return set()
+    return {f"#{''.join(order).lstrip('0')}" for order in permutations(parts)}
 
 
 def _of_name(name: str) -> Iterator[str]:
