@@ -1,5 +1,6 @@
 """Outputs of several people: what is refused, withheld, or looked for in each input."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -135,6 +136,25 @@ def test_a_method_that_breaks_its_promise_releases_nothing(case, monkeypatch):
     with pytest.raises(UsageError, match="must make an output of 3 patients or more"):
         case.apply("other")
     assert not tree(case.base / "other")
+
+
+def test_no_output_tells_how_much_text_there_was(case, monkeypatch):
+    """Who has a film knows how much there was, and would find the outputs that show it."""
+    from anonymize.release.burned_in import policy, reader
+
+    found = itertools.count()
+    monkeypatch.setattr(reader, "require", lambda mode: None)
+    monkeypatch.setattr(policy, "look_again", lambda radiograph, options: None)
+    monkeypatch.setattr(policy, "sheet", lambda *_: b"")
+    report = TextReport(0, 0, "inpaint", "rapidocr 3.1.0")
+    removed = lambda image, _: (image, replace(report, regions=next(found)))  # noqa: E731
+    monkeypatch.setattr(policy, "clean", removed)
+    case.apply(text=TextOptions("remove"))
+    told = rows((case.base / "out/manifest.csv").read_bytes())
+    assert {row["text_regions"] for row in told} == {"0"}
+    assert verify.verify(case.base / "out").text_not_looked_for == 0
+    private = rows((case.base / "out-private/text.csv").read_bytes())
+    assert sorted({int(row["regions"]) for row in private}) == list(range(1, 12))
 
 
 def test_text_is_looked_for_in_each_input(case, monkeypatch):

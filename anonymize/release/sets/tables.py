@@ -68,7 +68,7 @@ class SetTables:
         made = self.certificate(journal)
         counts = (made.inputs, made.released, made.not_grouped + made.quarantined, made.left_out)
         public = {
-            MANIFEST: b"".join(manifest([e for _, e in published], counts, self.method)),
+            MANIFEST: b"".join(manifest(_alike(published), counts, self.method)),
             CERTIFICATE: made.written(),
             PAGE: page.written(made),
         }
@@ -127,6 +127,16 @@ class SetTables:
         rows = (row for row in range(len(self.mixed.images)) if row not in shown)
         nothing = {self.mixed.images[row].path: why.get(row, alone) for row in rows}
         return published, self.refused | nothing
+
+
+def _alike(published: Sequence[tuple[Output, Entry]]) -> list[Entry]:
+    """Entries as the manifest may tell them: 0 regions of text where it was looked for, since how
+    many there were is known of whoever has one of the images, and tells which outputs show it."""
+    found = [(entry, (entry.figures or {}).get("text_regions")) for _, entry in published]
+    return [
+        replace(entry, figures={"text_regions": None if regions is None else 0})
+        for entry, regions in found
+    ]
 
 
 def _labels(
