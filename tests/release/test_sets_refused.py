@@ -54,6 +54,18 @@ def test_what_nobody_sees_of_an_id_makes_no_two_people(tmp_path):
     assert summary.reasons == {"not-grouped": 5}
 
 
+@pytest.mark.parametrize("by", ["film", "header"])
+def test_whom_a_contradiction_makes_one_is_nobody_elses_cover(tmp_path, by):
+    """Other images of two ids, of which a film or a header says that they are of one person."""
+    files = {f"{n}.png": (png(gray(10 * n), 8, 0), f"id {n}", 0) for n in range(3)}
+    if by == "film":
+        files |= {f"{n}_again.png": (png(gray(99), 8, 0), f"id {n}", 0) for n in range(2)}
+    else:
+        files |= {f"{n}.dcm": (chest(n, "one person"), f"id {n}", 0) for n in range(2)}
+    summary = Case(tmp_path, files=files).begin().apply()  # three people an output
+    assert summary.reasons == {"unknown-patient": 2, "not-grouped": 3}
+
+
 def test_a_finding_called_as_a_patient_is_refused(tmp_path):
     files = {f"{n}.dcm": (chest(n, f"MRN{n}77"), f"{n}", 0) for n in range(4)}
     case = Case(tmp_path, files=files).begin()

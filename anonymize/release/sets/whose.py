@@ -2,7 +2,7 @@
 
 Whoever counts as two people breaks what a method promises, so a contradiction makes all images that
 it is about unknown: of one header, or of one film that was saved again, brighter or compressed. Two
-people who count as one break nothing.
+people who count as one break nothing: so do, in all other images, those whom a contradiction joins.
 """
 
 from collections import defaultdict
@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from unicodedata import normalize
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from anonymize.csv_cells import UNSEEN
 from anonymize.release.dicom.pseudonyms import Pseudonyms
@@ -49,14 +51,28 @@ def known(
             continue
         found[image.path] = patient
         of_header[image.patient or f"no header: {patient}"].add(patient)
-    twice = _shown_twice([image for image in images if image.path in found], found)
+    twice, same = _shown_twice([image for image in images if image.path in found], found)
     for image in images:
         if image.path in found and len(of_header.get(image.patient, ())) > 1:
             unknown[image.path] = DISPUTED
         elif image.path in twice:
             unknown[image.path] = TWICE
+    for one, *others in map(sorted, of_header.values()):
+        same |= {(one, other) for other in others}
     refused = {path: Refused(Reason.UNKNOWN_PATIENT, why) for path, why in unknown.items()}
-    return {path: who for path, who in found.items() if path not in unknown}, refused
+    one_of = _together({*found.values()}, same)
+    return {path: one_of[who] for path, who in found.items() if path not in unknown}, refused
+
+
+def _together(patients: set[str], same: set[tuple[str, str]]) -> dict[str, str]:
+    """For each patient the first of those with whom pairs of the ``same`` person join him."""
+    names = sorted(patients)
+    place = {name: number for number, name in enumerate(names)}
+    pairs = np.array([[place[a], place[b]] for a, b in same], int).reshape(-1, 2)
+    edges = coo_array((np.ones(len(pairs)), pairs.T), (len(names), len(names)))
+    part = connected_components(edges, directed=False)[1]
+    first = np.unique(part, return_index=True)[1]
+    return {name: names[first[number]] for name, number in zip(names, part, strict=True)}
 
 
 def _seen(patient_id: str) -> str:
@@ -64,19 +80,24 @@ def _seen(patient_id: str) -> str:
     return " ".join(UNSEEN.sub("", normalize("NFKC", patient_id)).split())
 
 
-def _shown_twice(images: list[Spooled], patients: dict[str, str]) -> set[str]:
-    """The paths of pictures that are also there as another patient's."""
+def _shown_twice(
+    images: list[Spooled], patients: dict[str, str]
+) -> tuple[set[str], set[tuple[str, str]]]:
+    """The paths of pictures that are also there as another patient's, and both patients."""
     sketches = np.array([np.frombuffer(i.sketch, np.float16) for i in images], np.float32)
-    whose = np.unique([patients[image.path] for image in images], return_inverse=True)[1]
+    names, whose = np.unique([patients[image.path] for image in images], return_inverse=True)
     which = np.unique([image.digest for image in images], return_inverse=True)[1]
-    found = set()
+    found, people = set(), set[tuple[str, str]]()
     for start in range(0, len(images), BLOCK):
         rows = slice(start, start + BLOCK)
         same = sketches[rows] @ sketches.T >= ONE_FILM
         same |= which[rows, None] == which  # also of one gray level, which has no sketch
         same &= whose[rows, None] != whose
-        found |= {images[start + row].path for row in np.flatnonzero(same.any(axis=1))}
-    return found
+        row, other = np.nonzero(same)
+        found |= {images[start + place].path for place in np.unique(row)}
+        both = np.unique(np.stack([whose[start + row], whose[other]], axis=1), axis=0)
+        people |= {(str(a), str(b)) for a, b in names[both]}
+    return found, people
 
 
 def targets(paths: Iterable[str], people: People | None) -> np.ndarray:
