@@ -98,6 +98,18 @@ def test_the_highest_figures_against_matched_impostors_are_said(case):
     assert released(case, RESULTS).exit_code == 0  # goes on, and nothing is left to do
 
 
+def test_what_was_measured_since_takes_the_place_of_what_was_before(case):
+    """It may be worse, and the outputs stay as they are."""
+    told(case, RESULTS)
+    before = (case.base / "out/manifest.csv").read_bytes()
+    results = copy.deepcopy(RESULTS)
+    results["methods"][2]["privacy"]["strong"] = attack(0.9, 0.4)
+    found, said = told(case, results)
+    assert found.auc[0] == 0.8
+    assert "where 0.5 is chance: 0.8 (" in said
+    assert (case.base / "out/manifest.csv").read_bytes() == before
+
+
 def test_what_a_coin_guesses_stands_beside(case):
     results = copy.deepcopy(RESULTS)
     for attack_on_it in results["methods"][2]["privacy"].values():

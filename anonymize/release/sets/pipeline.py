@@ -133,7 +133,16 @@ def _whole(begun: State, release: Release) -> bool:
     intact = all(map(release.journal.intact, release.journal.entries.released()))
     kept = facts.read(release.places.private)
     done = kept is not None and kept.finished
-    return done and intact and begun.whole(release.places.out)
+    return done and intact and begun.whole(release.places.out) and _as_measured(release)
+
+
+def _as_measured(release: Release) -> bool:
+    """Whether the certificate that is there says what was measured, if figures are given."""
+    given = release.options.measured
+    if given is None:
+        return True
+    made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
+    return made.measured == measured.read(given, release.model)
 
 
 def _read(
