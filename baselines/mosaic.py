@@ -9,9 +9,11 @@ from anonymize.data.batches import Images
 from anonymize.set_anonymizer import Radiographs
 from baselines.grouping import by_patient
 from baselines.options import MosaicOptions
-from baselines.patchwork import CUT, Warps, patchwork, weights
+from baselines.patchwork import CUT, Warps, patchwork, shares, weights
 from baselines.placing import placed
 from baselines.set_method import SetMethod
+
+BEYOND = 1e-3  # of the share that is promised: what is lost where pixels are few for a fade
 
 
 class Mosaic(SetMethod):
@@ -41,6 +43,18 @@ class Mosaic(SetMethod):
         o = self.settings
         times = 1 if o.warp is None else o.uses
         return min(1.0, times * o.m / o.g**2)
+
+    def unfit(self, height: int, width: int) -> str:
+        o = self.settings
+        share = shares((height, width), o.g, o.feather)[-o.m :].sum().item()
+        promised = o.m / o.g**2
+        if share <= (1 + BEYOND) * promised:
+            return ""
+        return (
+            f"patches of {o.g} × {o.g} are not equally large in {width} × {height} pixels: those "
+            f"of one patient may be {share:.3g} of an image, {promised:.3g} is promised; take a "
+            f"multiple of {o.g} pixels, or a wider feather"
+        )
 
     def mixed(self, given: Radiographs, rng: np.random.Generator) -> list[list[np.ndarray]]:
         images, o = by_patient(given.patients), self.settings

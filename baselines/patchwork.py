@@ -121,6 +121,13 @@ def weights(size: tuple[int, int], side: int, feather: float) -> Tensor:
     return (down[:, None, :, None] * across[None, :, None, :]).flatten(0, 1)
 
 
+def shares(size: tuple[int, int], side: int, feather: float) -> Tensor:
+    """The part (side²,) of an image (H, W) that each patch has by its weights, ascending: 1/side²,
+    but where sharp borders do not divide the pixels."""
+    down, across = (_along(pixels, side, feather).double().mean(dim=1) for pixels in size)
+    return torch.outer(down, across).flatten().sort().values
+
+
 def _along(pixels: int, patches: int, feather: float) -> Tensor:
     """Weight (patches, pixels) of each patch along a side: a smooth step at every border between
     two."""

@@ -95,6 +95,24 @@ def test_weights_are_shares_of_every_pixel(feather):
             assert np.array_equal(found.argmax(dim=0).numpy(), y[:, None] * side + x)
 
 
+@pytest.mark.parametrize(
+    ("spec", "size", "fits"),
+    [
+        ("g=5,m=5,feather=0", 16, False),  # a patch of 4 × 4 pixels is 1/16 of it
+        ("g=3,m=1,feather=0", 64, False),
+        ("g=3,m=9,feather=0", 64, True),  # all of it
+        ("g=3,m=3", 64, True),
+        ("g=4,m=4,feather=0", 96, True),
+    ],
+)
+def test_more_of_an_image_than_is_promised_is_not_shown(spec, size, fits):
+    method = anonymize.load(f"mosaic:{spec}")
+    o = method.settings
+    parts = weights((size, size), o.g, o.feather).mean(dim=(1, 2)).sort().values[-o.m :]
+    assert (parts.sum() <= 1.001 * method.shown) == fits
+    assert (method.unfit(size, size) == "") == fits
+
+
 def test_a_patch_reaches_half_a_feather_into_its_neighbours_and_fades():
     row = weights((40, 40), 2, 0.5)[0, 0]
     at = (torch.arange(40) + 0.5) / 20

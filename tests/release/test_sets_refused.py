@@ -169,6 +169,14 @@ def test_no_output_tells_how_much_text_there_was(case, monkeypatch):
     assert sorted({int(row["regions"]) for row in private}) == list(range(1, 12))
 
 
+def test_unequal_patches_are_refused(case):
+    """Of 32 pixels one of nine patches would have 11 × 11, more than a ninth."""
+    case.spec = "mosaic:g=3,m=1,feather=0"
+    with pytest.raises(UsageError, match=r"does not fit this --canonical: .* a multiple of 3"):
+        case.apply()
+    assert not (case.base / "out").exists()
+
+
 def test_text_is_looked_for_in_each_input(case, monkeypatch):
     """As the OCR would; by what stands in for it, since marks of several people look like text."""
     from anonymize.release.burned_in import policy, reader

@@ -45,6 +45,8 @@ def check(model: Anonymizer, options: ReleaseOptions) -> None:
             f"{model.name} makes each output of several images, which must be of one size: give it "
             "with --canonical SIZE[,png|dicom], for example --canonical 512,png"
         )
+    if unfit := model.unfit(options.uniform.size, options.uniform.size):
+        raise UsageError(f"{model.name} does not fit this --canonical: {unfit}")
 
 
 def check_labels(model: Anonymizer, *, asked: bool) -> None:
