@@ -132,7 +132,7 @@ class SetMethod(ByLot):
             lot_of = lot[np.array([rows[0] for rows in outputs], int)]
             read = read_by_others(ordered, lots, made.images, lot_of, rng)
         known = made.targets(given.targets)
-        labels = np.where(np.isnan(read), known, self.read * read + (1 - self.read) * known)
+        labels = self.read * read + (1 - self.read) * known  # what nobody can read stays unknown
         return replace(made, labels=labels.astype(np.float32))
 
     def _readers_of(self, given: Radiographs) -> Readers | None:

@@ -128,6 +128,18 @@ def test_so_much_of_a_label_is_read(mixed):
         assert 0 <= read.min() < read.max() <= 1
 
 
+def test_who_has_a_finding_alone_is_in_no_label():
+    """Who could read it in her outputs never saw it, and what is known is not told instead."""
+    given = people(40)
+    her = given.patients[0]
+    given.targets[:, 0] = given.patients == her
+    found = anonymize.load("mosaic:g=2,m=4,seed=3,read=1").released(given)
+    of_her = np.array([her in given.patients[rows] for rows in found.contributors])
+    assert of_her.any()
+    assert np.isnan(found.labels[of_her, 0]).all()
+    assert not np.isnan(found.labels[:, 1:]).any()
+
+
 def test_people_are_mixed_in_three_lots(mixed):
     given, (plain, _, every) = mixed
     for release, most in ((plain, 1), (every, 3)):
