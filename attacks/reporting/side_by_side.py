@@ -1,9 +1,9 @@
 """Several evaluations side by side: their figures, and differences where the data are the same.
 
-Evaluations of the same images, part and seed draw the same patients, so that a difference of two of
-them is paired: run by run and draw by draw, as within one evaluation. The draws are in draws.npz
-beside results.json; without them there is a difference of means, and nothing that says how sure it
-is.
+Evaluations of the same images, split, part and seed draw the same patients, so that a difference of
+two of them is paired: run by run and draw by draw, as within one evaluation. The draws are in
+draws.npz beside results.json; without them there is a difference of means, and nothing that says
+how sure it is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +23,7 @@ from attacks.reporting.tables import Table, in_words, signed
 from attacks.results import Method, Results, results_files
 
 SURE = 0.05  # of p after Holm
+SPLIT_BY = ("split_seed", "pair_list", "validation_list", "test_list")  # options
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,18 @@ def why_not(first: Results, second: Results) -> str:
                        ("size", "another image size")):  # fmt: skip
         if one.get(key) is None or one.get(key) != other.get(key):
             return words if one.get(key) is not None and key in other else "unknown images"
+    if _split(first) != _split(second):  # which images' fingerprint does not know
+        return "another split, and so other patients"
+    asked, also = ({key: a.compares for _, key, a in r.attacks()} for r in (first, second))
+    if any(asked[key] != also[key] for key in asked.keys() & also.keys()):
+        return "another question, evaluation.scenario"
     return "" if first.seed == second.seed else "another seed, and so other draws of patients"
+
+
+def _split(results: Results) -> tuple:
+    """What says who is in which part, as far as results hold it."""
+    source, data = results.source, results.options.get("data", {})
+    return source.split, source.images, source.patients, *map(data.get, SPLIT_BY)
 
 
 def overview(sides: Sequence[Side]) -> Table:
@@ -149,11 +161,10 @@ def _cells(results: Results, method: Method | None) -> list[str]:
 def _differences(first: Side, second: Side) -> Iterator[SideDifference]:
     if why_not(first.results, second.results):
         return
-    known = {_key(method): (title, method) for title, method in first.results.titled}
     for title, method in second.results.titled:
-        other_title, other = known.get(_key(method), ("", None))
-        if other is None:
+        if (found := _counterpart(method, second.results, first.results)) is None:
             continue
+        other_title, other = found
         for attacker in method.privacy:
             for reading in readings.measured(second.results):
                 own, theirs = (
@@ -183,8 +194,21 @@ def _runs(side: Side, title: str, attacker: str, reading: str) -> list:
     return [run[name] for run in runs if name in run]
 
 
+def _counterpart(method: Method, own: Results, other: Results) -> tuple[str, Method] | None:
+    """Title and method of the same options in another evaluation; where one of the two has several,
+    as of generators of several seeds, the only one of the same seed and training."""
+    kin, known = ([one for one in r.titled if _key(one[1]) == _key(method)] for r in (own, other))
+    if max(len(kin), len(known)) > 1:
+        kin, known = ([o for o in s if _trained(o[1]) == _trained(method)] for s in (kin, known))
+    return known[0] if len(kin) == len(known) == 1 else None
+
+
 def _key(method: Method) -> tuple[str, str]:
     return method.name, repr(sorted(method.options.items()))
+
+
+def _trained(method: Method) -> tuple[int | None, str]:
+    return method.seed, repr(method.training)
 
 
 def named_sides(paths: Sequence[Path]) -> list[Side]:

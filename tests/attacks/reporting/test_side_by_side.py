@@ -69,6 +69,7 @@ def test_p_is_adjusted_among_all():
         ({"part": "all"}, "another part"),
         ({"size": 25}, "another image size"),
         ({"fingerprint": None}, "other images"),
+        ({"patients": 4}, "another split, and so other patients"),
     ],
 )
 def test_other_data_are_not_subtracted(changed, reason):
@@ -77,6 +78,38 @@ def test_other_data_are_not_subtracted(changed, reason):
     other = Side("b", Evaluation(altered(one.results, source=Source(**extra))))
     assert why_not(one.results, other.results) == reason
     assert differences([one, other]) == []
+
+
+def test_nor_are_other_patients_of_these_images_or_another_question():
+    one = side("a").results
+    split = altered(one, options={"data": {"split_seed": 1}})
+    assert "another split" in why_not(altered(one, options={"data": {"split_seed": 0}}), split)
+    very = [
+        altered(m, privacy={k: altered(a, compares="before-after") for k, a in m.privacy.items()})
+        for m in one.methods
+    ]
+    assert "another question" in why_not(one, altered(one, methods=tuple(very)))
+
+
+def test_generators_of_several_seeds_are_subtracted_from_those_of_the_same_seed():
+    one = side("a").results
+    (net,) = [m for m in one.methods if m.name == "privacy-net"]
+
+    def seeds(*numbers):
+        kin = [altered(net, seed=n, privacy=_raised(net, n / 10)) for n in numbers]
+        return Evaluation(altered(one, methods=(one.real, *kin)))
+
+    found = differences([Side("a", seeds(0, 1)), Side("b", seeds(1, 0, 2))])
+    own = [d for d in found if d.method.startswith("privacy-net")]
+    assert {d.method for d in own} == {"privacy-net seed=0", "privacy-net seed=1"}
+    assert all(abs(d.difference.mean) < 1e-9 for d in own)
+
+
+def _raised(method, more):
+    return {
+        key: altered(a, auc={"mean": a.auc.mean - more}, matched=None)
+        for key, a in method.privacy.items()
+    }
 
 
 def test_another_seed_draws_other_patients():
