@@ -1,4 +1,5 @@
-"""Methods that are alike but for their seed, as one: what no single generator can say.
+"""Methods, and trainings, that are alike but for their seed, as one: what no single generator can
+say.
 
 A run is one generator, or one lot of a method that draws: the mean of all attacks on it, or of all
 classifiers that learn from it, on the same draws of patients as everything else. So the
@@ -8,7 +9,7 @@ method lie apart is in its draws (`mean_over_runs`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from anonymize.statistics import Measured
 from attacks.evaluation.differences import Compared, control_of
@@ -17,7 +18,8 @@ from attacks.measuring.estimates import Difference, Estimate
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.several import SeveralGenerators
 from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
-from attacks.results import REAL
+from attacks.results import REAL, Method
+from attacks.titles import told_apart
 
 Runs = Callable[[Compared], Sequence[Measured]]  # of one figure of a method; none: not measured
 Place = tuple[int, str]  # which of the methods, and the attacker
@@ -27,6 +29,10 @@ def over_generators(methods: Sequence[Compared]) -> tuple[SeveralGenerators, ...
     """Every method of which there are several seeds. Twice the same seed is one."""
     kin = _kin(methods)
     several = [list(of_one.values()) for of_one in kin]
+    named = told_apart(
+        [(own[0].method.name, _without_seed(own[0].method)) for own in several],
+        [own[0].method.training for own in several],
+    )
     keys = [(n, key) for n, own in enumerate(several) for key in own[0].method.privacy]
     every, matched = (
         _figures(several, methods, {(n, key): _aucs(key, reading) for n, key in keys})
@@ -44,7 +50,7 @@ def over_generators(methods: Sequence[Compared]) -> tuple[SeveralGenerators, ...
         found.append(
             SeveralGenerators(
                 name=method.name,
-                options={k: v for k, v in method.options.items() if k != "seed"},
+                options=dict(named[n][1]),
                 seeds=tuple(of_one),
                 auc={key: auc for key, (auc, _) in own.items()},
                 matched={key: auc for key, (auc, _) in alike.items()},
@@ -63,9 +69,13 @@ def _kin(methods: Sequence[Compared]) -> list[dict[int, Compared]]:
     for one in methods:
         trained, drawn = one.method.seed, one.method.options.get("seed")
         if (seed := drawn if trained is None else trained) is not None:
-            options = {k: v for k, v in one.method.options.items() if k != "seed"}
-            kin.setdefault((one.method.name, repr(options)), {}).setdefault(seed, one)
+            alike = one.method.name, repr(_without_seed(one.method)), repr(one.method.training)
+            kin.setdefault(alike, {}).setdefault(seed, one)
     return [several for several in kin.values() if len(several) > 1]
+
+
+def _without_seed(method: Method) -> dict[str, Any]:
+    return {k: v for k, v in method.options.items() if k != "seed"}
 
 
 def _aucs(key: str, reading: str) -> Runs:

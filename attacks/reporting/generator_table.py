@@ -42,13 +42,8 @@ def generator_table(results: Results) -> Table:
 
 def strongest_of(one: SeveralGenerators, results: Results) -> list[str]:
     """The strongest attackers of its generators."""
-    kin = (
-        method
-        for method in results.methods
-        if method.name == one.name
-        and {k: v for k, v in method.options.items() if k != "seed"} == one.options
-    )
-    return list(dict.fromkeys(method.strongest[0] for method in kin if method.strongest))
+    kin = (method.strongest for _, method in readings.kin_of(one, results))
+    return list(dict.fromkeys(found[0] for found in kin if found))
 
 
 def differences(one: SeveralGenerators, key: str, reading: str) -> tuple[Difference, ...]:

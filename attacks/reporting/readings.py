@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from anonymize.errors import counted
-from attacks.measuring.estimates import Difference, Estimate, Figures
+from attacks.measuring.estimates import Difference, Estimate, Figures, Generators
 from attacks.measuring.reading_names import ALL as ALL
 from attacks.measuring.reading_names import LISTED as LISTED
 from attacks.measuring.reading_names import MATCHED as MATCHED
@@ -11,6 +11,7 @@ from attacks.measuring.reading_names import NAMES as NAMES
 from attacks.measuring.reading_names import SHORT as SHORT
 from attacks.measuring.reading_names import matched_like as matched_like
 from attacks.results import SETS, Attack, Method, Results, name_of
+from attacks.titles import leaves
 
 NONE_ALIKE = "no impostor is alike"
 FEW = 6  # of five independent comparisons all may fall on one side by chance (p = 0.06)
@@ -56,6 +57,19 @@ def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
 def difference_to(role: str, found: Iterable[Difference]) -> Difference | None:
     """The one to the real images ("real"), or to the control."""
     return next((d for d in found if d.role == role), None)
+
+
+def kin_of(one: Generators, results: Results) -> list[tuple[str, Method]]:
+    """Title and method of the generators, or lots, that are taken together."""
+    return [found for found in results.titled if _is_one(one, found[1])]
+
+
+def _is_one(one: Generators, method: Method) -> bool:
+    own = {key: value for key, value in method.options.items() if key != "seed"}
+    training = dict(leaves(method.training))
+    said = {key.rpartition(".")[2]: value for key, value in training.items()} | training | own
+    alike = own.items() <= one.options.items() <= said.items()
+    return method.name == one.name and alike
 
 
 def strongest(results: Results) -> str:

@@ -167,11 +167,11 @@ def trainings(results: Results) -> list[str]:
 
 def not_repeated(results: Results) -> list[str]:
     """A note on what the ± of these results does not hold: other generators, other starts."""
-    several = {one.name for one in results.generators}
+    several = {title for one in results.generators for title, _ in readings.kin_of(one, results)}
     generators = [
         title
         for title, method in results.titled
-        if method.steps is not None and method.name not in several
+        if method.steps is not None and title not in several
     ]
     warm = dict.fromkeys(key for _, key, attack in results.attacks() if attack.warm_start)
     said = []

@@ -33,7 +33,7 @@ def runs(*aucs, seed=0, own=0.004):
     ]
 
 
-def compared(title, measured, *, name=None, moved=None, seed=None, options=None):
+def compared(title, measured, *, name=None, moved=None, seed=None, **made):
     figures = estimate_identification(measured)
     matched = Matched.of({"auc": figures.pop("matched|auc")}, impostor_pairs=9)
     attack = Attack.of(figures, knowledge="informed", matched=matched)
@@ -43,7 +43,7 @@ def compared(title, measured, *, name=None, moved=None, seed=None, options=None)
         privacy={"verification": attack},
         image=ImageChange(displacement_px=pixels),
         seed=seed,
-        options=options or {},
+        **made,
     )
     return Compared(title, method, {"verification": measured})
 

@@ -31,6 +31,19 @@ def test_methods_alike_but_for_their_seed_are_one():
     assert both[1] - both[0] > 1.5 * (alone[1] - alone[0])  # two generators say little
 
 
+def test_trainings_of_other_options_are_not_seeds_of_one():
+    def trained(seed, auc, rate):
+        own = {"training": {"adversarial": {"rate": rate, "epochs": 3}}, "options": {"mu": 1}}
+        return compared(f"s{seed}", runs(auc, seed=seed), name="net", seed=seed, **own)
+
+    two = [trained(0, 0.9, 1), trained(1, 0.5, 2)]
+    assert over_generators([*METHODS, *two]) == ()
+    both = over_generators([*METHODS, *two, trained(1, 0.92, 1), trained(0, 0.52, 2)])
+    assert [one.seeds for one in both] == [(0, 1), (1, 0)]
+    assert [one.options for one in both] == [{"mu": 1, "rate": 1}, {"mu": 1, "rate": 2}]
+    assert [one.auc["verification"].mean for one in both] == pytest.approx([0.91, 0.51])
+
+
 def test_lots_of_a_method_that_draws_are_one():
     def drawn(seed, *aucs):
         own = {"k": 5, "seed": seed}

@@ -235,6 +235,10 @@ def test_what_is_no_independent_repeat_is_named():
     )
     assert all(said in pages(results)[page] for page in ("table.md", "attackers.md"))
     assert "No independent repeats" not in pages(made_up())["table.md"]
+    # Of others of its name there are several: mu=0.01, and mu=0.001 that was trained otherwise.
+    for options in ({"mu": 0.01, "sigma": 2.0}, {"mu": 0.001, "sigma": 2.0, "rate": 1}):
+        several = SeveralGenerators(name=one.name, options=options, seeds=(0, 1))
+        assert said in pages(altered(results, generators=(several,)))["table.md"]
 
 
 def test_the_strongest_attacker_is_compared_with_itself_on_real_images():
