@@ -55,7 +55,7 @@ def command(
     from anonymize.fingerprint import sha256_file
     from anonymize.runs import MODEL
     from anonymize.training.parts import find_part
-    from attacks.evaluation.contents import IMAGES
+    from attacks.evaluation.contents import data_contents
     from attacks.evaluation.processes.claim import claimed, of_options
     from attacks.evaluation.sweep import run_options
     from attacks.reporting.kept import keep_private
@@ -79,7 +79,7 @@ def command(
         with progress_bar("preparing images") as progress:
             data = Dataset.open(options.data, progress)
         read_by = {"the verifier": sha256_file(given.path), "the model": model.fingerprint}
-        holds({IMAGES: data.table.fingerprint} | read_by)
+        holds(data_contents(data) | read_by)
         found = explain(given.path, model, data, plan, device=chosen)
         content = json.dumps(found.plain(), indent=2)
         (out / "explain.json").write_text(content + "\n", encoding="utf-8")

@@ -33,7 +33,7 @@ def answer(
     from anonymize.data.dataset import Dataset
     from attacks.check.known_answers import ATTACKERS, answers, table
     from attacks.commands.progress import display
-    from attacks.evaluation.contents import IMAGES
+    from attacks.evaluation.contents import data_contents
     from attacks.evaluation.processes.claim import claimed, of_options
 
     options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), dict(changes))
@@ -45,7 +45,7 @@ def answer(
             folder, Path(FILE).stem, of_options(options) | {"attackers": list(names)}
         ) as holds:
             data = Dataset.open(options.data, counter(shown, "preparing images"))
-            holds({IMAGES: data.table.fingerprint})
+            holds(data_contents(data))
             found, evaluation = answers(
                 options, folder, compute=compute, display=shown, attackers=names
             )

@@ -22,6 +22,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from anonymize.training.stages import predict
+from attacks.evaluation.contents import known_by, split_of
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.donors import donors_told, pool_rows
 from attacks.evaluation.image_change import image_change
@@ -110,7 +111,7 @@ class MethodEvaluator:
         plan, data, compute = self.plan, self.data, self.compute
         self.options, self.device = plan.options, compute.device
         self.rows = data.table.part(plan.part)
-        self.bits = 8 * data.images.dtype.itemsize
+        self.bits, self.images = 8 * data.images.dtype.itemsize, known_by(data)
         self.real = RealImages(data)
         self.attacks = AttackRunner(plan, data, Parts(data), self.reference, compute, self.work)
         self.utility = UtilityRunner(plan, data, self.readers, compute, self.folder, self.work)
@@ -121,7 +122,7 @@ class MethodEvaluator:
         released = self._released(model)
         # Who went into an output decides which pairs are genuine.
         made_of = [] if released.contributors is None else [released.contributors.image]
-        subject = (self.data.table.fingerprint, self.plan.part, released.pixels, *made_of)
+        subject = (self.images, self.plan.part, released.pixels, *made_of)
         made = Release(
             self.data,
             self.attacks.real,
@@ -140,7 +141,7 @@ class MethodEvaluator:
         asked each makes its own."""
         if not self.shared or may_be_asked(model):
             return self._made(model)
-        by = fingerprint(self.data.table.fingerprint, model_made_by(model), self.bits)
+        by = fingerprint(split_of(self.data), model_made_by(model), self.bits)
         folder = self.folder / RELEASED
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = folder / f"{by}.npz"

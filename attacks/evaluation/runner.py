@@ -11,6 +11,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.training.compute import Compute
+from attacks.evaluation.contents import known_by
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.measured import Figures, Measurer
 from attacks.evaluation.plan import Plan, attack_kind
@@ -120,6 +121,10 @@ class AttackRunner:
         return fingerprint(self.scorer.made_by(chosen, model), self._measuring)
 
     @cached_property
+    def _images(self) -> str:
+        return known_by(self.data)
+
+    @cached_property
     def _measuring(self) -> str:
         options = attack_options(self.options, to="figures")
         return fingerprint(options, sources(Measurer))
@@ -179,7 +184,7 @@ class AttackRunner:
         """Of its training; one that learns from real images alone keeps it for every method."""
         if chosen.level.learns != "real":
             return scored.folder / CHECKPOINT
-        learnt = Notes(target.notes.folder, "learnt", self.data.table.fingerprint)
+        learnt = Notes(target.notes.folder, "learnt", self._images)
         made_by = self.scorer.learnt_by(chosen)
         return learnt.note(chosen.name, repeat, made_by=made_by).folder / CHECKPOINT
 

@@ -14,6 +14,7 @@ from anonymize.fingerprint import fingerprint, sources
 from anonymize.networks.chexnet import Classifier
 from anonymize.training.compute import Compute
 from anonymize.training.stages import Labelled, predict
+from attacks.evaluation.contents import known_by
 from attacks.evaluation.donors import pool_rows
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.plan import Plan
@@ -105,7 +106,7 @@ class UtilityRunner:
         if len(rows) < 2:
             self.work.say(f"{title}: too few training images in its pool for a control, 2 needed")
             return []
-        notes = Notes(self.folder, "pool", self.data.table.fingerprint, rows)
+        notes = Notes(self.folder, "pool", known_by(self.data), rows)
         self.work.more("pool_only", self.plan.options.classifier.epochs, len(repeats))
         return self._trained("pool_only", Rows(self.data.images, rows), notes, title, repeats)
 

@@ -27,6 +27,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.training.compute import Compute
 from anonymize.training.learnt_from import networks_of, refuse_a_leak
 from attacks.attacker import Attacker, ImageSet, unit_float
+from attacks.evaluation.contents import split_of
 from attacks.evaluation.made_by import attack_made_by, model_made_by, verifier_for
 from attacks.evaluation.processes.notes import kept_at, say_outdated
 from attacks.evaluation.processes.work import Display, Work
@@ -124,7 +125,7 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
     held, subject = _released(wanted, folder, data, compute, display)
     epochs = chosen.level.epochs(options) if chosen.level.trained else 0
     work = Work([(f"attack {chosen.key}", epochs)], display=display)
-    place = reference_of(options, folder, wanted.runs, {}, images=data.table.fingerprint)
+    place = reference_of(options, folder, wanted.runs, {}, images=split_of(data))
     for network, card in networks_of(place) if place in wanted.runs else ():
         refuse_a_leak(network, card, data)
     reference = Reference(place, {}, options, data, compute, work)
@@ -149,13 +150,13 @@ def _released(
 ) -> tuple[Released | None, str]:
     """What the method makes of the data set, kept in ``folder``; and which images these are."""
     if wanted.method is None:
-        return None, fingerprint(data.table.fingerprint, None)
+        return None, fingerprint(split_of(data), None)
     model, sizes = anonymize.load(wanted.method, device=compute.device), sorted(wanted.sizes)
     made_by = (model_made_by(model), sources(released_as_files))
     sets = isinstance(model, SetAnonymizer)
 
     def place(parts: Sequence[str]) -> tuple[str, Path]:
-        key = fingerprint(data.table.fingerprint, parts, data.images.size, sizes, made_by)
+        key = fingerprint(split_of(data), parts, data.images.size, sizes, made_by)
         return key, folder / f"released-{key[:16]}.{'npz' if sets else 'npy'}"
 
     trained = wanted.chosen.level.trained or place(PARTS)[1].is_file()

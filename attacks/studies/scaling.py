@@ -30,7 +30,7 @@ from anonymize.training.learnt_from import refuse_a_leak
 from anonymize.training.loop import fit
 from anonymize.training.stages import Paired, VerifierStage, match
 from attacks.attackers.training_free import TrainingFree
-from attacks.evaluation.contents import IMAGES
+from attacks.evaluation.contents import data_contents, known_by
 from attacks.evaluation.made_by import attack_options
 from attacks.evaluation.processes.claim import Holds, of_options, unknown
 from attacks.evaluation.processes.notes import Note, Notes, say_outdated
@@ -123,7 +123,7 @@ class ScalingStudy:
     ) -> None:
         self.plan, self.data, self.compute, self.work = plan, data, compute, work
         self.options = plan.options
-        self.notes = Notes(folder, data.table.fingerprint)
+        self.notes = Notes(folder, known_by(data))
         self.made_by = fingerprint(
             attack_options(self.options, to="figures"),
             plan.epoch_pairs,
@@ -280,7 +280,7 @@ def scale(
     Raises UsageError: a verifier to go on from that learnt from patients of the test part."""
     data = Dataset.open(plan.options.data, counter(display, "preparing images"))
     given = {} if plan.start is None else {"the verifier": sha256_file(plan.start)}
-    holds({IMAGES: data.table.fingerprint} | given)
+    holds(data_contents(data) | given)
     epochs = plan.options.verifier.epochs
     kinds = [(f"{kind} {pairs}", epochs) for kind, pairs, _ in plan.keys]
     if plan.start is not None:

@@ -13,6 +13,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.folder_lock import in_turn
 from anonymize.key_files import SECRET_BYTES
 from anonymize.training.compute import Compute
+from attacks.evaluation.contents import known_by
 from attacks.evaluation.differences import control_for
 from attacks.evaluation.evaluator import RELEASED, MethodEvaluator
 from attacks.evaluation.plan import Entrant, Plan
@@ -42,7 +43,7 @@ class Session:
     @cached_property
     def folder(self) -> Path:
         """Of the classifier and the verifier of real images."""
-        plan, images = self.plan, self.data.table.fingerprint
+        plan, images = self.plan, known_by(self.data)
         return plan.reference or reference_of(plan.options, self.out, (), plan.parts, images=images)
 
     @cached_property
@@ -61,7 +62,7 @@ class Session:
             if n == 0 and not self.plan.options.data.holds_back:
                 found.append(self.reference)
                 continue
-            folder = reference_of(options, self.out, (), {}, images=self.data.table.fingerprint)
+            folder = reference_of(options, self.out, (), {}, images=known_by(self.data))
             every = replace(self.data, options=options.data)
             found.append(Reference(folder, {}, options, every, self.compute, self.work))
         return found
