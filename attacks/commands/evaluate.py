@@ -110,14 +110,12 @@ def command(
     from attacks.evaluation.processes.crew import Crew
     from attacks.reporting.folder import write_evaluation
     from attacks.reporting.report import Beside
-    from attacks.results import Results
 
     choices = choices_of(asked, shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]))
     protocol, plan, out = _planned(choices, config, part, out)
     judge = Judge.of(policy, release, answers, out)
     places = _asked_for(plan, asked) if protocol is None else None
-    if judge is not None and (held := _finished(plan, out)) is not None:
-        known = Results.read(held)
+    if judge is not None and (known := _finished(plan, out)) is not None:
         _end(judge, judge.tell(known, out, _titles(known, places)), known, as_json)
     compute = find_compute(plan.options, device)
     for entrant in (e for e in plan.entrants if e.training is None):
@@ -137,16 +135,20 @@ def command(
         _end(judge, told, results, as_json)
 
 
-def _finished(plan: Plan, out: Path) -> Path | None:
-    """The results of this very evaluation, of these images and models."""
+def _finished(plan: Plan, out: Path) -> Results | None:
+    """The results of this very evaluation, of these images and models, and of as many runs."""
     from anonymize.data.dataset import Dataset
     from attacks.evaluation.contents import contents_of
+    from attacks.evaluation.pinned import as_often
     from attacks.evaluation.processes.claim import finished
+    from attacks.results import Results
 
     def contents() -> Mapping[str, str]:
         return contents_of(plan, Dataset.open(plan.options.data), out)
 
-    return finished(out, "results", plan.subject, contents)
+    held = finished(out, "results", plan.subject, contents)
+    known = None if held is None else Results.read(held)
+    return known if known is not None and as_often(known, plan.options) else None
 
 
 def _asked_for(plan: Plan, asked: Mapping[str, Any]) -> list[int] | None:

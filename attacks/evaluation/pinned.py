@@ -13,6 +13,7 @@ from anonymize.training import course
 from attacks.evaluation.plan import Entrant
 from attacks.evaluation.protocol import OWN
 from attacks.evaluation.sweep import run_options
+from attacks.results import Results
 
 MEASURING = ("repeats", "utility")  # they change no figure, but how many there are
 
@@ -24,6 +25,19 @@ def pinned(options: TrainOptions) -> dict[str, Any]:
         del found[section]
     found["evaluation"] |= {name: getattr(options.evaluation, name) for name in MEASURING}
     return _plain(found)
+
+
+def as_often(results: Results, options: TrainOptions) -> bool:
+    """Whether results hold as many trainings as is asked for, and utility where it is: of what
+    changes no figure no claim knows."""
+    held, asked = results.options.get("evaluation", {}), options.evaluation
+    reads = asked.utility and bool((results.source.model_extra or {}).get("labels"))
+    read = [m.utility.retrained.auc for m in results.methods if m.utility.retrained]
+    return (
+        held.get("repeats") == asked.repeats
+        and held.get("utility") in (asked.utility, reads)
+        and all(len(auc.runs) == asked.utility_repeats for auc in read if auc.mean is not None)
+    )
 
 
 def pinned_training(options: TrainOptions) -> dict[str, Any]:

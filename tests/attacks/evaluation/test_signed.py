@@ -8,6 +8,7 @@ import yaml
 from asked import ask
 from test_results import measured_in
 
+from anonymize.errors import UsageError
 from attacks.cli import main
 from attacks.evaluation import evaluate as evaluation
 from attacks.results import Results
@@ -67,6 +68,15 @@ def test_what_is_finished_is_judged_without_measuring(first, folder, monkeypatch
         {k: v for k, v in content.items() if k not in ("verdict", "guidelines")}
     ).methods
     assert (folder / "out" / "results.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [("--repeats", "2"), ("--set", "evaluation.utility=true")])
+def test_what_holds_fewer_runs_is_measured(first, folder, more, monkeypatch):
+    def measured(*args, **given):
+        raise UsageError("measured anew")
+
+    monkeypatch.setattr(evaluation, "evaluate", measured)
+    assert "measured anew" in call(folder, "--policy", folder / "easy.yaml", *more, code=2)
 
 
 def test_answers_stay_what_they_are(first, folder):
