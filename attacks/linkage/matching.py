@@ -26,6 +26,8 @@ from attacks.measuring.statistics import measure_identification
 from attacks.measuring.streamed import measure_vectors
 
 COMPANY = 100  # reference images beside each set
+EVERY = slice(None)
+Rows = np.ndarray | slice
 MAX_SCORES = 1 << 28  # scores of a matrix: 1 GiB
 QUERIES = 4096
 
@@ -86,12 +88,18 @@ class Matcher:
         return np.take_along_axis(scores, columns, axis=1), columns
 
     def measure(
-        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: Any
+        self,
+        probes: Pictures,
+        gallery: Pictures,
+        owners: tuple[Owners, Owners],
+        *,
+        counted: Rows = EVERY,
+        **drawn: Any,
     ) -> dict[str, Measured]:
-        """The figures of `statistics.measure_identification`, ``drawn`` as there. Raises
-        ValueError: no genuine or no impostor pairs."""
-        asked, known = owners
-        return measure_identification(self.scores(probes, gallery), asked, known, **drawn)
+        """The figures of `statistics.measure_identification`, ``drawn`` as there; of the probes
+        that are ``counted`` alone, whose owners are given. Raises ValueError: no genuine or no
+        impostor pairs."""
+        return measure_identification(self.scores(probes, gallery)[counted], *owners, **drawn)
 
     def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         beside = [
@@ -138,12 +146,18 @@ class VectorMatcher(Matcher):
         return scores, columns
 
     def measure(
-        self, probes: Pictures, gallery: Pictures, owners: tuple[Owners, Owners], **drawn: Any
+        self,
+        probes: Pictures,
+        gallery: Pictures,
+        owners: tuple[Owners, Owners],
+        *,
+        counted: Rows = EVERY,
+        **drawn: Any,
     ) -> dict[str, Measured]:
         if of_several(*owners):  # of which the streamed figures know nothing
-            return super().measure(probes, gallery, owners, **drawn)
+            return super().measure(probes, gallery, owners, counted=counted, **drawn)
         asked, known = self._vectors(probes, gallery)
-        return measure_vectors(asked, known, owners[0], owners[1], **drawn)
+        return measure_vectors(asked[counted], known, *owners, **drawn)
 
     def _scores(self, probes: Pictures, gallery: Pictures) -> np.ndarray:
         asked, known = self._vectors(probes, gallery)

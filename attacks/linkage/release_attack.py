@@ -13,14 +13,14 @@ from attacks.attackers.identical import Identical
 from attacks.linkage.duplicates import duplicates
 from attacks.linkage.embeddings import silent
 from attacks.linkage.learnt import Learnt, Prepared
-from attacks.linkage.matching import MAX_SCORES, Known, Matcher
+from attacks.linkage.matching import EVERY, MAX_SCORES, Known, Matcher
 from attacks.linkage.ranking import pictures
 from attacks.linkage.release_results import FileAttack, Found, Reading, exact_interval
 from attacks.linkage.whose import Whose
 from attacks.measuring.comparisons import p_above
 from attacks.measuring.matching import PREFIX, measure_matched, split_matched
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs, slices
-from attacks.measuring.statistics import estimate_identification, measure_identification
+from attacks.measuring.statistics import estimate_identification
 from attacks.registry import choose
 
 FLOORS = (Format.name, Identical.name)
@@ -130,23 +130,17 @@ class _Trial:
         probes, gallery = pictures(self.subject.released), pictures(self.subject.real)
         evaluation, seed = self.options.evaluation, self.options.seed
         drawn: dict[str, Any] = {"resamplings": evaluation.resamplings, "seed": seed}
-        few = len(probes) * len(gallery) <= MAX_SCORES
-        scores = None
-        if few and (foreign := self.subject.foreign) is not None:
-            scores = matcher.scores(probes, gallery)[~foreign]
-            owners = owners[0][~foreign], owners[1]
+        foreign = self.subject.foreign
+        counted = EVERY if foreign is None else ~foreign
+        owners = owners[0][counted], owners[1]
         try:
-            figures = (
-                matcher.measure(probes, gallery, owners, **drawn)
-                if scores is None
-                else measure_identification(scores, owners[0], owners[1], **drawn)
-            )
+            figures = matcher.measure(probes, gallery, owners, counted=counted, **drawn)
         except ValueError:  # no genuine pairs, or nothing but them
             return None
         figures.pop("auc_error", None)  # of streamed figures
-        if self.subject.matched_by and few:
-            scores = matcher.scores(probes, gallery) if scores is None else scores
-            figures |= measure_matched(scores, owners[0], owners[1], **drawn)
+        if self.subject.matched_by and len(probes) * len(gallery) <= MAX_SCORES:
+            scores = matcher.scores(probes, gallery)[counted]
+            figures |= measure_matched(scores, *owners, **drawn)
         estimates, matched = split_matched(estimate_identification([figures]))
         chances = _chances(*owners)
         return Reading.of(

@@ -1,5 +1,7 @@
 """Who is found in the files of a release: ties, intervals, outputs of several people."""
 
+from types import SimpleNamespace
+
 import asked
 import numpy as np
 import pytest
@@ -8,9 +10,11 @@ from overlapping import read_table
 from scipy.stats import binom
 
 from anonymize.cli import main as apply_main
+from attacks.linkage import release_attack
+from attacks.linkage.matching import Known
 from attacks.linkage.release_attack import _hits
 from attacks.linkage.release_results import exact_interval
-from attacks.measuring.metrics import Owners
+from attacks.measuring.metrics import Owners, pair_auc
 
 
 def test_equally_near_images_count_in_part_and_all_equal_ones_not_at_all():
@@ -28,6 +32,25 @@ def test_the_interval_is_that_of_the_binomial_law():
     assert binom.cdf(18, 20, high) == pytest.approx(0.025)
     assert exact_interval(0, 30, 0.95) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
     assert exact_interval(1, 30, 0.95) == pytest.approx((0.025 ** (1 / 30), 1))
+
+
+@pytest.mark.parametrize("most", [0, 1 << 28])
+def test_what_nobody_says_of_whom_it_is_counts_in_no_figure_of_however_many_files(
+    most, monkeypatch
+):
+    monkeypatch.setattr(release_attack, "MAX_SCORES", most)
+    drawn = np.random.default_rng(0)
+    scores = drawn.random((9, 6)).astype(np.float32) + 0.2 * np.eye(9, 6, dtype=np.float32)
+    scores[6:] += 5  # more alike than anything else
+    probes = Owners(np.arange(9), np.arange(9), np.arange(9) < 6)
+    gallery = Owners(np.arange(9, 15), np.arange(6), np.ones(6, bool))
+    albums = [SimpleNamespace(images=range(n), key="") for n in (9, 6)]
+    foreign = np.arange(9) >= 6
+    subject = SimpleNamespace(released=albums[0], real=albums[1], foreign=foreign, matched_by=())
+    options = SimpleNamespace(evaluation=SimpleNamespace(resamplings=20), seed=0)
+    trial = release_attack._Trial(subject, 0.95, options)
+    found = trial._reading(Known(scores), (probes, gallery))
+    assert found.auc.mean == pytest.approx(pair_auc(scores[:6], probes[:6], gallery))
 
 
 @pytest.mark.whole
