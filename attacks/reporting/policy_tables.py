@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attacks.evaluation.policies.demands import Verdict
 from attacks.evaluation.policies.guidelines import Guided
 from attacks.measuring.world_records import STRATA, Rate, World, WorldPoint
-from attacks.reporting.tables import Table, markdown, text
+from attacks.reporting.tables import Table, markdown, percent, text
 from attacks.results import Method, Results
 
 SHOWN = (10, 100, 1000, 10**4, 10**6, 10**9)  # people
@@ -59,7 +59,7 @@ def strata_table(results: Results) -> Table:
             for s in STRATA
         ]
         shown = [_met(world.points, world.people), *cells]
-        rows.append([title, *("–" if c is None else f"{100 * c:.0f} %" for c in shown)])
+        rows.append([title, *("–" if c is None else percent(c).replace("%", " %") for c in shown)])
     return header, rows
 
 

@@ -70,6 +70,13 @@ def number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def percent(share: float) -> str:
+    """A share in whole percent: 0 and 100 are nobody and everybody."""
+    if share < 0.005:
+        return "less than 1%" if share > 0 else "0%"
+    return "more than 99%" if 0.995 < share < 1 else f"{share:.0%}"
+
+
 def table(results: Results) -> Table:
     """One method a row; each attacker's AUC by reading, utility, SSIM, displacement, training.
 

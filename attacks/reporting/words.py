@@ -7,6 +7,7 @@ from anonymize.errors import counted
 from attacks.evaluation.policies.demands import FAIL, KEPT, UNKNOWN, Verdict
 from attacks.measuring.estimates import Figures
 from attacks.reporting import readings
+from attacks.reporting.tables import percent
 from attacks.results import REAL, Attack, Method, Results
 
 FOUND, OPEN = "people are found", "nothing shown"
@@ -134,10 +135,11 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
     found += _less_in_words(attack, reading)
     if attack.r_s is not None:
         like = attack.matched and attack.matched.r_s
-        few = "" if like is None else f"; {like:.0%} if it looks among images that are alike alone"
+        alike = "if it looks among images that are alike alone"
+        few = "" if like is None else f"; {percent(like)} {alike}"
         few += "" if attack.matched is None else _by_luck(attack.matched)
         found.append(
-            f"Knowing real images of every patient, it names {attack.r_s:.0%} of the patients "
+            f"Knowing real images of every patient, it names {percent(attack.r_s)} of the patients "
             f"with several images by taking the most similar one{_by_luck(attack)}{few}."
         )
     interval = auc.ci95
@@ -152,7 +154,7 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
 
 
 def _by_luck(found: Figures) -> str:
-    return "" if found.r_s_coin is None else f" (a coin {found.r_s_coin:.0%})"
+    return "" if found.r_s_coin is None else f" (a coin {percent(found.r_s_coin)})"
 
 
 def _less_in_words(attack: Attack, reading: str) -> list[str]:

@@ -239,6 +239,18 @@ def test_the_summary_names_the_strongest_attacker_and_the_real_images():
     assert "includes guessing" not in words
 
 
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.0, "0%"), (0.001, "less than 1%"), (0.25, "25%"), (0.999, "more than 99%"), (1.0, "100%")],
+)
+def test_a_few_are_not_nobody(share, said):
+    first, second, *_ = made_up().methods
+    name, attack = second.strongest
+    second = altered(second, privacy={name: altered(attack, r_s=share)})
+    (one,) = summary(made_up(methods=(first, second)))
+    assert f"it names {said} of the patients" in " ".join(one.sentences)
+
+
 def test_the_summary_speaks_of_people_who_are_alike():
     found = {one.title: " ".join(one.sentences) for one in summary(matched(made_up()))}
     words = found["dp-pix b=8, ε=0.1"]
