@@ -115,7 +115,7 @@ def _write(found: Attacked, arguments: AttackerArguments, judge: Judge | None) -
     content = {"verdict": said[0], **results.model_dump(mode="json", by_alias=True)}
     judged, lines = None, list[str]()
     if judge is not None:
-        judged, content["policy"] = judge.tell_files(results, len(set(found.subject.real.patients)))
+        judged, content["policy"] = judge.tell_files(results, len(set(found.subject.real.people)))
         lines = in_words([judged])
     files: dict[str, str | bytes] = {
         "release.md": "\n\n".join([said[0], table, *said[1:], *lines]) + "\n",

@@ -296,3 +296,14 @@ def test_a_policy_judges_the_files(a_release, tmp_path):
         assert f"{line['outcome']}: {line['demand']}: {line['said']}" in result.stdout
     assert told[0] in (tmp_path / "release.md").read_text()
     assert (tmp_path / "answers.yaml").is_file()
+
+
+def test_who_is_not_known_is_a_person_of_the_gallery_too(a_release, tmp_path):
+    """Fewer people than were measured are found no less, so that this is no upper end for them."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("{title: t, r_s: {people: 10, most: 0.99, very_image: true}}")
+    folder, _ = a_release
+    asked = (folder / "real", folder / "out", "--out", tmp_path / "out", "--policy", policy)
+    ask(a_release, *asked, code=5)
+    [held] = found_in(tmp_path / "out")["policy"]["verdict"]
+    assert " among 30 people" in held["lines"][1]["said"]
