@@ -110,7 +110,7 @@ def read_candidate(
         done = _is_done(found, sha256, job, release.journal)
         if done or known_before(found.path, sha256):
             return replace(known, done=True)
-        if sha256 in release.journal.rejected:
+        if release.journal.entries.is_rejected(sha256):
             raise Refused(Reason.REVIEW, "the same file, at another path")
         if found.refusal and not release.naming.hashed:
             formats.recognise(found.path, data)  # what is no image collides with nothing

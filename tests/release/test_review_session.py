@@ -68,6 +68,18 @@ def test_apply_does_not_release_again_what_was_sent_to_quarantine(release):
     assert verify.verify(release.out).sound
 
 
+def test_a_rejected_file_stays_out_when_another_takes_its_place(release):
+    release(FILES)
+    decide(release.out, "rgb.png", "quarantined")
+    (release.source / "rgb.png").rename(release.source / "moved.png")
+    held = {"moved.png": "review"}
+    assert release({"rgb.png": KINDS["rgba.png"]}).quarantine == held
+    assert release().quarantine == held
+    (release.source / "moved.png").rename(release.source / "rgb.png")
+    assert release().quarantine == {"rgb.png": "review"}
+    assert outputs(release.out) == ["gray16.png", "gray8.png"]
+
+
 def test_what_was_waiting_is_not_lost_when_it_is_taken_from_the_folder(release):
     release(FILES)
     decide(release.out, "rgb.png", "quarantined")

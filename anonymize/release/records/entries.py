@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from anonymize.release.dicom import known
+from anonymize.release.reasons import Reason
 from anonymize.release.records.entry import Entry
 from anonymize.release.records.on_disk import OnDisk
 
@@ -18,6 +19,8 @@ class Entries:
             "CREATE TABLE outputs (path BLOB PRIMARY KEY, input BLOB)",
             "CREATE INDEX released ON entries (reason, output)",
             "CREATE TABLE known (word BLOB PRIMARY KEY) WITHOUT ROWID",
+            "CREATE TABLE rejected (sha256 TEXT, input BLOB, PRIMARY KEY (sha256, input))"
+            " WITHOUT ROWID",
         )
 
     def __contains__(self, path: object) -> bool:
@@ -45,7 +48,23 @@ class Entries:
         for path in entry.files:
             row = (*_key(path), *_key(entry.input))
             self._table.run("INSERT OR REPLACE INTO outputs VALUES (?, ?)", row)
+        if entry.reviewed and entry.sha256:
+            self._decide(entry)
         self.know(entry.known or ())
+
+    def _decide(self, entry: Entry) -> None:
+        """Keeps that somebody sent this very file to quarantine until that is taken back: another
+        file may take its place under IN."""
+        values = (entry.sha256, *_key(entry.input))
+        if entry.reason == Reason.REVIEW.value:
+            self._table.run("INSERT OR IGNORE INTO rejected VALUES (?, ?)", values)
+        elif entry.released:
+            self._table.run("DELETE FROM rejected WHERE sha256 = ? AND input = ?", values)
+
+    def is_rejected(self, sha256: str) -> bool:
+        """Whether somebody sent what was made of such a file to quarantine, wherever it lay."""
+        statement = "SELECT 1 FROM rejected WHERE sha256 = ? LIMIT 1"
+        return self._table.one(statement, (sha256,)) is not None
 
     def know(self, words: Iterable[str]) -> None:
         """Keeps words of :mod:`dicom.known`, for good: what is known once may stand anywhere."""

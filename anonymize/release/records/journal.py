@@ -11,7 +11,6 @@ import os
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -207,13 +206,6 @@ class Journal(JsonLines):
     def unreviewed(self) -> bool:
         """True while an output waits for somebody to look at it."""
         return self.entries.any_of(Reason.UNREVIEWED.value)
-
-    @cached_property
-    def rejected(self) -> frozenset[str]:
-        """The sha256 of every input whose output somebody had sent to quarantine when this was
-        first asked."""
-        found = (e for e in self.entries.refused() if e.reason == Reason.REVIEW.value)
-        return frozenset(entry.sha256 for entry in found if entry.reviewed and entry.sha256)
 
     def account_for_vanished(self, inputs: Container[str]) -> None:
         """Outputs whose input is gone stay; one that was removed too is noted as vanished. Raises
