@@ -20,6 +20,7 @@ from anonymize.release.archives import Found
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.dicom import known as people
 from anonymize.release.dicom import paths
+from anonymize.release.labels import account
 from anonymize.release.labels.carry import Job, Spared, spared
 from anonymize.release.machines.object_store import State, StoreError
 from anonymize.release.metadata import table
@@ -27,7 +28,6 @@ from anonymize.release.places import Places
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.records.entry import Entry
-from anonymize.release.records.journal import Journal
 from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def read_candidate(
         known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
         known = replace(known, known=_known(found, sha256, data, release, pool))
         job = release.labels.job(found.path)
-        done = _is_done(found, sha256, job, release.journal)
+        done = _is_done(found, sha256, job, release)
         if done or known_before(found.path, sha256):
             return replace(known, done=True)
         if release.journal.entries.is_rejected(sha256):
@@ -168,15 +168,16 @@ def _known(
     return tuple(sorted(pool.call(people.in_header, data)))
 
 
-def _is_done(found: Found, sha256: str, job: Job | None, journal: Journal) -> bool:
+def _is_done(found: Found, sha256: str, job: Job | None, release: Release) -> bool:
     """True where what was made of this very file with these very labels is there, or somebody sent
     it to quarantine."""
+    journal = release.journal
     entry = journal.entries.get(found.path)
     if entry is None or entry.sha256 != sha256:
         return False
     if entry.reason == Reason.REVIEW.value:
         return bool(entry.reviewed)
-    labelled = (entry.labels or {}).get("key") == (None if job is None else job.key)
+    labelled = account.is_of(entry.labels, release.labels, found.path, job)
     return labelled and journal.intact(entry)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage
@@ -77,12 +78,22 @@ def apply(
             if isinstance(model, SetAnonymizer):
                 return release_set(release, prepared.places, model, pool, progress)
             with storage.device_errors():
+                account.refuse_other_columns(release.labels, _kept_labels(release))
                 facts.begin(release.places)
                 storage.remove(release.places.private / shards.FILE)
                 release.journal.account_for_vanished(release.files)
             counts = release_files(release, model, pool, progress)
             finish(release, model, release.files)
     return _summary(counts, release, prepared.places, model)
+
+
+def _kept_labels(release: Release) -> Iterator[dict[str, Any] | None]:
+    """Those in the journal that no call carries over anew."""
+    for entry in release.journal.entries if release.labels.tables else ():
+        if entry.files and (
+            entry.reason == Reason.REVIEW.value or entry.input not in release.files
+        ):
+            yield entry.labels
 
 
 def release_files(

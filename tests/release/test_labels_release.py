@@ -5,6 +5,8 @@ import os
 
 import numpy as np
 import pytest
+from dicom_specimens import dx, file, with_pixels
+from dicom_specimens import picture as dicom_picture
 from label_specimens import SIZE, box_of, coco, dice, ellipse, nifti_mask, picture, png_mask
 from PIL import Image
 from release_specimens import Constant, Gray, Wave, fill, pillow, pixels, png, rows, scene
@@ -219,6 +221,53 @@ def test_changed_labels_are_carried_over_anew(labelled):
     assert len(json.loads(second.files["labels/k.json"])["images"]) == 2
     with pytest.raises(UsageError, match="other --labels"):
         labelled(IMAGES, {}, paths=[])
+
+
+def test_a_category_that_comes_to_tell_the_patient_holds_the_image_back(labelled):
+    name = str(dx().PatientName.family_name)
+    files = {"a.dcm": file(with_pixels(dx(), dicom_picture(), bits=12))}
+
+    def called(name):
+        kinds = [{"id": 1, "name": name}]
+        return {"labels/k.json": coco(["a.dcm"], [(1, {})], categories=kinds)}
+
+    assert labelled(files, called("mass"), names="hashed").summary.anonymized == 1
+    result = labelled({}, called(name), names="hashed")
+    assert result.quarantine == {"a.dcm": "labels"}
+    assert name not in json.dumps(
+        json.loads(result.files["labels/coco-1.json"]), ensure_ascii=False
+    )
+
+
+def test_labels_of_inputs_that_are_gone_mean_what_they_meant(labelled):
+    def given(kinds, columns):
+        told = [{"id": number, "name": name} for number, name in kinds.items()]
+        table = f"path,x,y,{columns}\nb/c.png,5,6,2,3\n".encode()
+        boxes = coco(["b/c.png"], [(1, BOX | {"category_id": 2})], categories=told)
+        return {"labels/k.json": boxes, "labels/t.csv": table}
+
+    before = given({1: "mass", 2: "nodule"}, "label,Grade")
+    before["labels/k.json"] = coco(
+        ["a.png", "b/c.png"],
+        [(1, BOX), (2, BOX | {"category_id": 2})],
+        categories=[{"id": 1, "name": "mass"}, {"id": 2, "name": "nodule"}],
+    )
+    before["labels/t.csv"] += b"a.png,7,8,1,4\n"
+    labelled(IMAGES, before, columns=("Grade",))
+    (labelled.release.source / "a.png").unlink()
+    after = labelled({}, given({1: "nodule", 2: "mass"}, "label,Grade"), columns=("Grade",))
+    found = json.loads(after.files["labels/k.json"])
+    names = {c["id"]: c["name"] for c in found["categories"]}
+    of = {a["image_id"]: names[a["category_id"]] for a in found["annotations"]}
+    assert {i["file_name"]: of[i["id"]] for i in found["images"]} == {
+        "a.png": "mass",
+        "b/c.png": "mass",
+    }
+    assert verify.verify(labelled.release.out).sound
+    for columns in ((), ("Stage",)):
+        head = "label,Stage"
+        with pytest.raises(UsageError, match="other columns than when labels of 1 file"):
+            labelled({}, given({1: "nodule", 2: "mass"}, head), columns=columns)
 
 
 def test_masks_go_when_their_image_is_refused_later(labelled):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from anonymize.errors import UsageError, counted
 from anonymize.release.labels.carry import Carried, Job
 from anonymize.release.labels.coco import Coco
 from anonymize.release.labels.collect import FOLDER, MANIFEST, Labels
@@ -79,11 +80,40 @@ def share(
                 for row in record["rows"]
             ]
             record = {**record, "rows": rows}
-        records[str(number)] = record
+        head = labels.tables[number].head(labels.parts[image][number])
+        records[str(number)] = {**record, "head": head}
     placed = {number: asdict(p) for number, p in carried.placed.items()}
     texts = labels.texts(image)
     told = {"key": job.key, "files": digests, "texts": texts}
     return {**told, "records": records, "placed": placed}, files
+
+
+def is_of(share: dict[str, Any] | None, labels: Labels, image: str, job: Job | None) -> bool:
+    """Whether an image's share of the journal was made of its labels as they are now, and as they
+    are called now; what a journal of an earlier version does not say is no difference."""
+    if share is None or job is None:
+        return share is job
+    now = {str(n): labels.tables[n].head(p) for n, p in labels.parts.get(image, {}).items()}
+    told = {n: record.get("head", now.get(n)) for n, record in share["records"].items()}
+    texts = labels.texts(image)
+    return (share["key"], share.get("texts", texts), told) == (job.key, texts, now)
+
+
+def refuse_other_columns(labels: Labels, shares: Iterable[dict[str, Any] | None]) -> None:
+    """Raises UsageError where ``shares`` that stay as they are have rows of other columns than the
+    tables have now."""
+    now = {str(n): t.head({}) for n, t in labels.tables.items() if isinstance(t, Table)}
+    other = sum(
+        any(r.get("head", now.get(n)) != now[n] for n, r in s["records"].items() if n in now)
+        for s in shares
+        if s
+    )
+    if other:
+        raise UsageError(
+            "a table of --labels has other columns than when labels of "
+            f"{counted(other, 'file')} were released, whose inputs are gone or were rejected; give "
+            "it those columns, or choose another OUT"
+        )
 
 
 def tables(

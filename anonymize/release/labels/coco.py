@@ -109,34 +109,46 @@ class Coco:
         ids = ", ".join(str(a["id"]) for a in labels["annotations"])
         return f"image {labels['id']}" + (f": annotations {ids}" if ids else "")
 
+    def head(self, labels: dict[str, Any]) -> list[Any]:
+        """What of the file goes with the labels of one image: the categories that they use."""
+        used = {a.get("category_id") for a in labels["annotations"]}
+        return [c for c in self.categories if c["id"] in used]
+
     def texts(self, labels: dict[str, Any]) -> set[str]:
         """Names that are released with the labels of one image."""
-        used = {a.get("category_id") for a in labels["annotations"]}
-        named = [c for c in self.categories if c["id"] in used]
-        return {n for c in named for n in (c["name"], *c.get("keypoints", ()))}
+        return {n for c in self.head(labels) for n in (c["name"], *c.get("keypoints", ()))}
 
     def assembled(self, released: list[tuple[str, dict[str, Any]]], *, renumber: bool) -> bytes:
         """The file of the released images, (output path, carried labels) in the order given.
 
         Ids are counted anew, since an old one may tell who it is; of categories only those in use
-        are named, under their own numbers where all of these are small (``renumber`` or not).
+        are named, as they were when labels were carried over, under their own numbers where all of
+        these are small and have one meaning (``renumber`` or not).
         """
-        used = sorted(
-            {a["category_id"] for _, s in released for a in s["annotations"] if "category_id" in a}
-        )
-        small = not used or used[-1] <= LARGEST_CATEGORY
-        category = {old: old if small else new for new, old in enumerate(used, 1)}
+        heads = [s.get("head", self.head(s)) for _, s in released]
+        said = [{c["id"]: json.dumps(c, sort_keys=True) for c in head} for head in heads]
+        kinds = {  # of each annotation: number and meaning of its category
+            (place, at): (a["category_id"], said[place].get(a["category_id"], ""))
+            for place, (_, labels) in enumerate(released)
+            for at, a in enumerate(labels["annotations"])
+            if "category_id" in a
+        }
+        used = sorted(set(kinds.values()))
+        small = len(dict(used)) == len(used) and (not used or used[-1][0] <= LARGEST_CATEGORY)
+        category = {kind: kind[0] if small else new for new, kind in enumerate(used, 1)}
         images: list[dict[str, Any]] = []
         annotations: list[dict[str, Any]] = []
-        for place, (output, labels) in enumerate(released, 1):
+        for place, (output, labels) in enumerate(released):
             size = {k: labels[k] for k in ("width", "height")}
-            images.append({"id": place, "file_name": output, **size})
-            for old in labels["annotations"]:
-                new = {**old, "id": len(annotations) + 1, "image_id": place}
+            images.append({"id": place + 1, "file_name": output, **size})
+            for at, old in enumerate(labels["annotations"]):
+                new = {**old, "id": len(annotations) + 1, "image_id": place + 1}
                 if "category_id" in old:
-                    new["category_id"] = category[old["category_id"]]
+                    new["category_id"] = category[kinds[place, at]]
                 annotations.append(new)
-        named = [{**c, "id": category[c["id"]]} for c in self.categories if c["id"] in category]
+        order = {c["id"]: n for n, c in enumerate(self.categories)}
+        used.sort(key=lambda kind: order.get(kind[0], len(order)))
+        named = [{**json.loads(told), "id": category[k, told]} for k, told in used if told]
         content = {"images": images, "annotations": annotations, "categories": named}
         return json.dumps(content, sort_keys=True).encode() + b"\n"
 

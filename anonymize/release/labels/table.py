@@ -85,6 +85,10 @@ class Table:
         """How the private list names the labels of one image."""
         return "rows " + ", ".join(str(row["row"] + 2) for row in labels["rows"])
 
+    def head(self, labels: dict[str, Any]) -> list[Any]:
+        """What of the file goes with the labels of any image: what its columns mean."""
+        return [self.shape, len(self.size), *self.classes]
+
     @staticmethod
     def texts(labels: dict[str, Any]) -> set[str]:
         """Names that are released with the labels of one image."""
