@@ -4,9 +4,11 @@ import hashlib
 import hmac
 import os
 import re
+import secrets
 import stat
 from pathlib import Path
 
+from anonymize import whole_file
 from anonymize.errors import UsageError
 
 SECRET_BYTES = 32
@@ -60,6 +62,39 @@ def read_secret(
             "make a new secret if somebody may have read it"
         )
     return secret
+
+
+def made_secret(file: Path, option: str) -> bytes:
+    """A new random secret in ``file``, mode 0600; that of another process which was faster.
+
+    It is there whole and for good when this returns, or not at all: names and pseudonyms that are
+    published follow from it, and a part of a key is none.
+
+    Raises:
+        UsageError: as :func:`read_secret`, of the other process's file.
+        OSError: it cannot be written.
+    """
+    temporary = file.with_name(f"{whole_file.TEMPORARY}{secrets.token_hex(8)}")
+    try:
+        whole_file.create(temporary, os.urandom(SECRET_BYTES), 0o600)
+        _name(temporary, file)
+    finally:
+        temporary.unlink(missing_ok=True)
+    whole_file.sync_folder(file.parent)
+    secret = read_secret(file, option, private=False)
+    assert secret is not None  # it is there
+    return secret
+
+
+def _name(temporary: Path, file: Path) -> None:
+    """Gives a finished file its name, unless another one has it."""
+    try:
+        os.link(temporary, file)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not file.exists():
+            temporary.rename(file)
 
 
 def _check_key(secret: bytes, option: str) -> None:

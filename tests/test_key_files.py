@@ -1,6 +1,7 @@
 """Secrets in files."""
 
 import base64
+import errno
 import io
 import os
 
@@ -9,7 +10,7 @@ import pytest
 from PIL import Image
 
 from anonymize.errors import UsageError
-from anonymize.key_files import SECRET_BYTES, key_id, read_secret, without_key_files
+from anonymize.key_files import SECRET_BYTES, key_id, made_secret, read_secret, without_key_files
 
 SECRET = bytes(range(SECRET_BYTES))
 
@@ -31,6 +32,47 @@ def test_the_whole_file_is_the_secret(file):
 def test_none_where_there_is_no_file(tmp_path):
     assert read_secret(tmp_path / "no", "--key", private=True) is None
     assert not (tmp_path / "no").exists()
+
+
+def failing(number):
+    def fail(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize("name", ["fdopen", "fsync"])
+def test_a_secret_is_made_whole_or_not_at_all(tmp_path, monkeypatch, name):
+    path = tmp_path / "key"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, name, failing(errno.ENOSPC))
+        with pytest.raises(OSError, match="No space left"):
+            made_secret(path, "--key")
+    assert not list(tmp_path.iterdir())
+    secret = made_secret(path, "--key")
+    assert read_secret(path, "--key", private=True) == secret
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_of_two_who_make_a_secret_both_have_the_first(tmp_path, monkeypatch):
+    path, link = tmp_path / "key", os.link
+    first = []
+
+    def beaten(source, target):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "link", link)
+            first.append(made_secret(path, "--key"))
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", beaten)
+    assert [made_secret(path, "--key")] == first
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_secret_is_made_where_there_are_no_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", failing(errno.EPERM))
+    secret = made_secret(tmp_path / "key", "--key")
+    assert made_secret(tmp_path / "key", "--key") == secret
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o620, 0o604, 0o602, 0o666])

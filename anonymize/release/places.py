@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from anonymize import whole_file
 from anonymize.errors import UsageError
-from anonymize.key_files import SECRET_BYTES, key_id, read_secret
+from anonymize.key_files import key_id, made_secret, read_secret
 from anonymize.release.formats import EXTENSIONS, PICTURES
 from anonymize.release.machines.object_store import Objects
 
@@ -117,12 +116,11 @@ class Naming:
         return "" if self.secret is None else key_id(self.secret)
 
     def with_secret(self) -> Self:
-        """The same, with a new random secret in ``file`` (mode 0600) where one is missing."""
+        """The same, with a new random secret in ``file`` (mode 0600) where one is missing. Raises
+        UsageError, OSError: as :func:`made_secret`."""
         if self.secret is not None:
             return self
-        secret = os.urandom(SECRET_BYTES)
-        whole_file.create(self.file, secret, 0o600)
-        return replace(self, secret=secret)
+        return replace(self, secret=made_secret(self.file, "--key-file"))
 
 
 def refuse_public(key: Path, option: str, folders: dict[str, Path]) -> None:
