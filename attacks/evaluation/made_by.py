@@ -56,10 +56,17 @@ def attack_options(
     options: TrainOptions, attackers: Iterable[str] = (), to: Product = "scores"
 ) -> dict[str, Any]:
     """The options that "scores" or "figures" depend on, without the sections of other attackers."""
-    found, mine = options.that_matter(to), set(attackers)
+    found, mine = options.that_matter(to) | who_is_tested(options), set(attackers)
     strangers = {section_of(name) for name in installed(GROUP) if name not in mine}
     evaluation = found["evaluation"]
     return found | {"evaluation": {k: v for k, v in evaluation.items() if k not in strangers}}
+
+
+def who_is_tested(options: TrainOptions) -> dict[str, Any]:
+    """The list of test pairs, where one is given: nothing learns from its patients, so that all
+    that learns depends on it."""
+    listed = options.data.test_list
+    return {} if listed is None else {"data.test_list": listed}
 
 
 def verifier_for(

@@ -9,10 +9,12 @@ from anonymize.configuration import load_options
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.options import TrainOptions
 from anonymize.runs import CLASSIFIER, METRICS, MODEL, OPTIONS, VERIFIER, options_file
+from anonymize.section import Product
 from anonymize.trained import trained_method
 from anonymize.training.compute import Compute
 from anonymize.training.parts import GivenFile, find_part
 from anonymize.training.run import train
+from attacks.evaluation.made_by import who_is_tested
 from attacks.evaluation.plan import Entrant, training_epochs, training_kind
 from attacks.evaluation.processes.notes import kept_at, say_outdated
 from attacks.evaluation.processes.work import Piece, Silent, Work
@@ -69,9 +71,9 @@ def run_of(
     Args:
         parts: classifier and verifier that are given; then no run of ``runs`` fits.
     """
-    wanted = options.that_matter("model")
+    wanted = _made_with(options, "model")
     for run in runs:
-        if not parts and run_options(run).that_matter("model") == wanted:
+        if not parts and _made_with(run_options(run), "model") == wanted:
             return run
     method, asked = options.generator.method, (wanted, str(options.data.root), _given(parts))
     return _below(folder, method, asked, trained_method(method))
@@ -91,9 +93,9 @@ def reference_of(
         parts: as `run_of` takes them.
         images: fingerprint of the data set, where it was opened; else its root tells it apart.
     """
-    wanted = options.that_matter("reference")
+    wanted = _made_with(options, "reference")
     for run in runs:
-        if not parts and run_options(run).that_matter("reference") == wanted:
+        if not parts and _made_with(run_options(run), "reference") == wanted:
             return run
     where = images or str(options.data.root)
     return _below(folder, "reference", (wanted, where, _given(parts)))
@@ -102,7 +104,12 @@ def reference_of(
 def same_reference(one: TrainOptions, other: TrainOptions) -> bool:
     """Whether classifier and verifier were trained alike but for the seed."""
     without = {"seed": None}
-    return one.that_matter("reference") | without == other.that_matter("reference") | without
+    return _made_with(one, "reference") | without == _made_with(other, "reference") | without
+
+
+def _made_with(options: TrainOptions, product: Product) -> dict[str, Any]:
+    """The options that networks depend on."""
+    return options.that_matter(product) | who_is_tested(options)
 
 
 def run_options(run: Path, changes: dict[str, Any] | None = None) -> TrainOptions:

@@ -201,6 +201,13 @@ def test_options_of_other_attackers_do_not_count():
     }
 
 
+def test_who_is_tested_counts_for_what_learns(options):
+    listed = altered(options, data={"test_list": Path("pairs.txt")})
+    assert attack_options(listed) != attack_options(options)
+    more = altered(options, data={"test_pairs": 7})
+    assert attack_options(more) == attack_options(options)
+
+
 def test_what_other_code_or_options_train_lies_elsewhere(edit, tmp_path):
     kinds = ("prichexy_net", "privacy_net")
 
@@ -218,6 +225,7 @@ def test_what_other_code_or_options_train_lies_elsewhere(edit, tmp_path):
     assert differ(places(**{"adversarial.epochs": 3}), before) == [True, True, False]
     assert differ(places(**{"classifier.epochs": 3}), before) == [True, True, True]
     assert differ(places(**{"data.source": "folder", "data.root": "a"}), before) == [True] * 3
+    assert differ(places(**{"data.test_list": "pairs.txt"}), before) == [True] * 3
     for path in before:
         path.mkdir()
         (path / "model.safetensors").write_bytes(b"")

@@ -2,12 +2,16 @@
 
 import stat
 
+import numpy as np
 import torch
+from changing import altered
 
 import anonymize
+from anonymize.data.dataset import Dataset
 from anonymize.training.compute import Compute
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.session import Session
+from attacks.evaluation.processes.work import Silent, Work
 
 DRAWS = "dp-pix:b=2,epsilon=1"
 
@@ -23,3 +27,23 @@ def test_what_draws_without_a_seed_draws_the_same_when_called_again(options, ima
     assert stat.S_IMODE((tmp_path / "out/notes/noise.key").stat().st_mode) == 0o600
     own = anonymize.load(DRAWS)
     assert model(own, "out") is own
+
+
+def test_what_was_released_for_other_processes_is_of_the_same_parts(options, tmp_path):
+    plan = Plan([Entrant("k-same:k=2,seed=1")], options, ("training-free",))
+
+    def released(**changes):
+        data = Dataset.open(altered(options, data=changes).data)
+        work = Work([], display=Silent())
+        session = Session(plan, tmp_path, data, Compute(), work, shared=True)
+        return data, session.evaluator._released(session.model(*plan.entrants))
+
+    released()  # and what asked for it was killed
+    data, found = released(split_seed=1)
+    part = data.table.frame["part"].to_numpy()
+    for row in np.flatnonzero(found.there):
+        rows = found.contributors.image[row]
+        assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+    assert len([*tmp_path.glob("notes/released/*.npz")]) == 2
+    released(held_back=data.table.labels[:1])
+    assert len([*tmp_path.glob("notes/released/*.npz")]) == 3
