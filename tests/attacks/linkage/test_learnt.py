@@ -1,14 +1,18 @@
 """What is said of an attacker before its answers are believed."""
 
+import numpy as np
 import pytest
 from identities import saved_verifier, trained_by
 
+import anonymize
 from anonymize.configuration import load_options, write_options
+from anonymize.data.dataset import Dataset
+from anonymize.data.released import released_images
 from anonymize.display import Silent
 from anonymize.errors import UsageError
 from anonymize.training.compute import Compute
 from attacks.linkage.learnt import Learnt
-from attacks.linkage.prepared import Wanted, chosen_attacker, prepare
+from attacks.linkage.prepared import Wanted, _released, chosen_attacker, prepare
 from attacks.measuring.estimates import Estimate, Matched
 
 
@@ -81,3 +85,23 @@ def test_a_run_whose_verifier_learnt_from_the_test_part_teaches_nobody(tmp_path)
     wanted = Wanted(chosen_attacker("verification", released=False), options, runs=[run])
     with pytest.raises(UsageError, match=r"^the verifier of --run .*run learnt from \d+ of the"):
         prepare(wanted, tmp_path / "out", compute=Compute(), display=Silent())
+
+
+@pytest.mark.parametrize("method", ["gaussian-blur:sigma=0.05", "k-same:k=2,seed=1"])
+def test_what_was_released_for_another_split_is_not_taken_for_this_ones(method, tmp_path):
+    compute, model = Compute(), anonymize.load(method)
+    chosen = chosen_attacker("contrastive", released=True)
+    for seed in (0, 1):
+        changes = {"size": 32, "patients": 40, "images": 120, "workers": 1, "split_seed": seed}
+        options = load_options("quick", {f"data.{key}": value for key, value in changes.items()})
+        data = Dataset.open(options.data)
+        wanted = Wanted(chosen, options, method)
+        found, _ = _released(wanted, tmp_path, data, compute, Silent())
+        if found.contributors is None:
+            same = released_images(model, data.images, device=compute.device)
+            assert np.array_equal(found.pixels, same.pixels)
+            continue
+        part = data.table.frame["part"].to_numpy()
+        for row in np.flatnonzero(found.there):
+            rows = found.contributors.image[row]
+            assert {part[n] for n in rows[rows >= 0]} == {part[row]}
