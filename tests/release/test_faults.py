@@ -13,9 +13,12 @@ import pytest
 from release_specimens import KINDS, Wave, command, fill, png, quarantine, scene, tree
 from release_specimens import MIXED as FILES
 
+from anonymize.errors import UsageError
 from anonymize.release import pipeline, storage
 from anonymize.release.options import ReleaseOptions
+from anonymize.release.records import facts
 from anonymize.release.records.journal import Journal
+from anonymize.release.review import session
 from anonymize.release.storage import StorageError
 
 
@@ -124,6 +127,19 @@ def test_an_output_that_cannot_be_read_again_stops_the_run(release, monkeypatch)
         release(FILES)
     monkeypatch.setattr(Path, "read_bytes", real)
     assert set(release().files) == {"a/1.png", "a/2.jpg", "b/3.tif", "4.png", "manifest.csv"}
+
+
+def test_the_manifest_of_an_earlier_call_is_not_taken_for_a_later_ones(release, monkeypatch):
+    def full(out):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    release(FILES)
+    monkeypatch.setattr(facts, "withdraw", full)
+    with pytest.raises(StorageError):
+        release({"more.png": KINDS["rgba.png"]})
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="did not finish"), session.opened(release.out):
+        pass
 
 
 @pytest.fixture

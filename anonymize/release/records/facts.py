@@ -55,8 +55,8 @@ class Facts:
         OUT has none of them while an output waits for somebody to look at it.
         """
         out = journal.places.out
+        withdraw(out)  # before anything says that it is finished: it may be an earlier call's
         self.write(journal.places.private)
-        withdraw(out)
         tables, lists = self.tables.made(journal)
         write_lists(journal.places, lists)
         if journal.unreviewed:
