@@ -13,8 +13,14 @@ from anonymize.display import Display, Silent
 from anonymize.options import TrainOptions
 from anonymize.plugins import plugin
 from anonymize.runs import SUMMARY
+from anonymize.section import Product
 from anonymize.training.compute import Compute
-from anonymize.training.folder import refuse_other_options, working, write_json
+from anonymize.training.folder import (
+    refuse_other_options,
+    refuse_other_parts,
+    working,
+    write_json,
+)
 from anonymize.training.parts import find_part
 
 FIRST_LOOK = ("anonymize.first_look", "hides")  # of the package that attacks
@@ -39,15 +45,19 @@ def train(
             without one, so that the same call with ``test`` completes it.
 
     Raises:
-        UsageError: the folder holds something else, or a run with other options.
+        UsageError: the folder holds something else, or a run with other options or networks.
     """
     compute, display = compute or Compute.of(options), display or Silent()
     finished = run / SUMMARY
-    refuse_other_options(run, options, None if test else "model")
+    to: Product | None = None if test else "model"
+    parts = {kind: find_part(spec, kind) for kind, spec in (given or {}).items()}
+    refuse_other_options(run, options, to)
+    refuse_other_parts(run, parts.values())
     if compute.broadcast(finished.is_file()):
         return json.loads(finished.read_text(encoding="utf-8"))
-    parts = {kind: find_part(spec, kind) for kind, spec in (given or {}).items()}
-    with working(options, run, parts.values(), compute=compute, display=display) as steps:
+    with working(options, run, parts.values(), compute=compute, display=display, to=to) as steps:
+        if "verifier" in parts:  # or a run that is stopped would train one when it goes on
+            steps.verifier_file(parts["verifier"])
         auxiliary = steps.classifier(parts.get("classifier"))
         opponent = steps.verifier(parts.get("verifier"))
         generator = steps.pretrained_generator()

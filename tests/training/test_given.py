@@ -2,22 +2,27 @@
 
 import sys
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
 from tiny_run import COMPACT, TINY, configured, ended, game, same, states, train
 
-from anonymize.configuration import load_options
+from anonymize.configuration import load_options, write_options
 from anonymize.data.labels import CHESTXRAY14
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign, learning_patients
+from anonymize.errors import UsageError
 from anonymize.model_card import Card, read_card
 from anonymize.model_file import load_tensors, save_model, save_tensors
 from anonymize.networks.backbones import torchvision_models
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import ClassifierOptions, DataOptions, VerifierOptions
 from anonymize.training import xray_vision
+from anonymize.training.compute import Compute
+from anonymize.training.folder import working
 from anonymize.training.parts import find_part, load_classifier
+from anonymize.training.steps import Steps
 from anonymize.training.xray_vision import XRayVision
 
 NIH = "densenet121-res224-nih"
@@ -202,6 +207,41 @@ def test_a_network_that_learnt_from_the_test_part_is_refused(
     assert f"--{kind} {file} learnt from " in said
     assert "whom it would be tested on" in said
     assert "add --set data.split_seed=1" in said
+
+
+def test_a_run_has_the_networks_that_it_began_with(networks, config, tmp_path, monkeypatch):
+    """Stopped while it trains a classifier, or finished."""
+
+    def stopped(steps, given):
+        raise UsageError("stopped")
+
+    run, verifier = tmp_path / "run", networks / "verifier.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(Steps, "classifier", stopped)
+        train("--config", config, "--out", run, "--verifier", verifier, code=2)
+    assert (run / verifier.name).read_bytes() == verifier.read_bytes()
+    other = learnt(verifier, config, 0, tmp_path)
+    for done in (False, True):
+        if done:
+            (run / "summary.json").write_text("{}")
+        said = train("--config", config, "--out", run, "--verifier", other, code=2)
+        assert f"{run} has another verifier than --verifier names" in said
+
+
+def test_options_of_another_process_that_was_faster_are_not_replaced(config, tmp_path):
+    run, asked = tmp_path / "run", load_options(config)
+    first = load_options(config, {"generator.mu": 0.02})
+
+    def fast(*arguments):
+        run.mkdir(exist_ok=True)
+        write_options(first, run / "options.yaml")
+
+    shown = SimpleNamespace(say=fast, at=fast)
+    with (
+        pytest.raises(UsageError, match="is a run with other options"),
+        working(asked, run, compute=Compute.of(asked), display=shown),
+    ):
+        pass
 
 
 @pytest.mark.whole
