@@ -78,6 +78,17 @@ def test_what_was_stopped_without_results_goes_on(tmp_path):
     assert written(out, {"the images": "2"})[CONTENTS] == {"the images": "2"}
 
 
+def test_results_of_a_process_that_was_killed_before_its_end_are_of_its_contents(tmp_path):
+    out = tmp_path / "out"
+    with claimed(out, "results", OF) as holds:
+        holds({"the images": "1"})
+        (out / "results.json").write_text("{}")
+        killed = (out / "results.of.json").read_bytes()
+    (out / "results.of.json").write_bytes(killed)
+    assert refused(out, {"the images": "2"}) == "the images"
+    assert finished(out, "results", OF, lambda: {"the images": "2"}) is None
+
+
 def test_finished_results_are_of_the_same_contents(tmp_path):
     out = tmp_path / "out"
     assert finished(out, "results", OF, dict) is None
