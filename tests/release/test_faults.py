@@ -6,12 +6,14 @@ import os
 import resource
 import signal
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import killing
 import pytest
 from release_specimens import KINDS, Wave, command, fill, png, quarantine, scene, tree
 from release_specimens import MIXED as FILES
+from review_killing import decide
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline, storage
@@ -191,7 +193,9 @@ def test_a_limit_on_the_size_of_files(release):
     assert release().summary.anonymized + release().summary.already_done >= 4
 
 
-def test_an_input_that_cannot_be_read_for_now_is_tried_again(release, monkeypatch):
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Within it, the input 4.png cannot be read."""
     real = storage.open_beneath
 
     def failing(root, path):
@@ -199,7 +203,26 @@ def test_an_input_that_cannot_be_read_for_now_is_tried_again(release, monkeypatc
             raise OSError(errno.EIO, "Input/output error", "/secret/Jane")
         return real(root, path)
 
-    monkeypatch.setattr(storage, "open_beneath", failing)
-    assert release(FILES).quarantine["4.png"] == "unreadable"
-    monkeypatch.setattr(storage, "open_beneath", real)
+    @contextmanager
+    def for_now():
+        with monkeypatch.context() as patch:
+            patch.setattr(storage, "open_beneath", failing)
+            yield
+
+    return for_now
+
+
+def test_an_input_that_cannot_be_read_for_now_is_tried_again(release, unreadable):
+    with unreadable():
+        assert release(FILES).quarantine["4.png"] == "unreadable"
     assert "4.png" not in release().quarantine
+
+
+def test_a_rejected_input_that_could_not_be_read_for_a_while_stays_out(release, unreadable):
+    release(FILES)
+    decide(release.out, "4.png", "quarantined")
+    with unreadable():
+        release()
+    again = release()
+    assert again.quarantine["4.png"] == "review"
+    assert "4.png" not in again.files
