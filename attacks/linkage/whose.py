@@ -269,9 +269,8 @@ def rows_named(album: Album, names: Sequence[str]) -> np.ndarray:
     another folder than here is known by its last part, where that is one image's alone, and no
     other of the paths is that image."""
     rows = _rows_by_name(album, names)
-    exact = album.names[rows] == np.asarray(names, str)
-    claimed = np.bincount(rows[rows >= 0], minlength=len(album))
-    return np.where(exact | (claimed[rows] == 1), rows, -1)
+    alone = np.bincount(rows[rows >= 0], minlength=len(album))[rows] == 1
+    return np.where(alone | (album.names[rows] == np.asarray(names, str)), rows, -1)
 
 
 def _rows_by_name(album: Album, names: Sequence[str]) -> np.ndarray:

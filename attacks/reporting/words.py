@@ -134,7 +134,7 @@ def _privacy_in_words(method: Method, results: Results) -> list[str]:
         found.append(f"Where the two patients may be any: {attack.auc.mean * 100:.0f} of 100.")
     found += _less_in_words(attack, reading)
     if attack.r_s is not None:
-        like = attack.matched and attack.matched.r_s
+        like = None if attack.matched is None else attack.matched.r_s
         alike = "if it looks among images that are alike alone"
         few = "" if like is None else f"; {percent(like)} {alike}"
         few += "" if attack.matched is None else _by_luck(attack.matched)

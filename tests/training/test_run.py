@@ -179,7 +179,7 @@ def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, mon
         assert two.run.is_dir()
         assert one.run != two.run
         write_options(one.options, one.run / "options.yaml")
-        with folder._claimed(one.run, one.options), started(asked, "cpu") as three:
+        with folder._claimed(one.run, one.options, None), started(asked, "cpu") as three:
             assert three.run not in (one.run, two.run)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [one.run.name]
     assert one.run.stat().st_mode & 0o777 == 0o700

@@ -148,7 +148,9 @@ def check_table(table: Header) -> None:
     _, entries, _ = _table(table, signed=False)
     if (entries != plain_table(table)).any():
         raise DicomError("a table finer than any display")
-    if any(bytes(table.find("LUTData").value)[entries.nbytes :]):
+    data = table.find("LUTData")
+    assert data is not None  # it has entries
+    if any(bytes(data.value)[entries.nbytes :]):
         raise DicomError("a table with more than its entries")
 
 

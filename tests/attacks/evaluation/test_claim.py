@@ -135,7 +135,7 @@ def test_another_data_set_at_the_same_path_is_no_reason_to_overwrite(tmp_path):
     listed.write_text(listed.read_text().replace(",k", ",other"))
     for more in ((), ("--policy", "public")):
         said = ask(main, *words, *more, code=2).output
-        assert f"{out} holds results of something else (the images); choose another --out" in said
+        assert f"{out} holds results of something else (the images, who is in which part)" in said
         assert (out / "results.json").read_bytes() == before
 
 
