@@ -1,14 +1,13 @@
 """The one way to write a file: it appears whole and durable under its name, or not at all."""
 
-import itertools
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 TEMPORARY = ".anonymize-"  # begins the name of a file that is not finished
 Data = bytes | Iterable[bytes]  # whole, or in pieces
-_numbers = itertools.count()
 
 
 def write(path: Path, data: bytes | str, *, mode: int = 0o666) -> None:
@@ -64,7 +63,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def _temporary(folder: Path) -> Path:
-    return folder / f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
+    """Of nobody else: a killed process in a container had the number that this one has, and so may
+    one on another machine that writes to the same folder."""
+    return folder / f"{TEMPORARY}{secrets.token_hex(8)}"
 
 
 def create(path: Path, data: Data, mode: int, time: float | None = None) -> None:

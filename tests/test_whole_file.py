@@ -1,6 +1,7 @@
 """A file is whole and has its name, or the old one is untouched and nothing is left beside it."""
 
 import os
+import runpy
 
 import pytest
 
@@ -38,6 +39,14 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, f
         whole_file.write(path, "new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a"]
+
+
+def test_another_process_of_the_same_number_has_other_names(tmp_path):
+    one, other = (runpy.run_path(whole_file.__file__)["replacing"] for _ in range(2))
+    with one(tmp_path / "a") as mine, other(tmp_path / "a") as theirs:
+        assert mine != theirs
+        mine.write_text("1")
+        theirs.write_text("2")
 
 
 def test_a_library_writes_to_a_path_of_its_own(tmp_path):

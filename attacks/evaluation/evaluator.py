@@ -120,9 +120,10 @@ class MethodEvaluator:
         """A method with what it releases; ``again``: another one was measured before."""
         self.work.beside(f"{title}: released")
         released = self._released(model)
-        # Who went into an output decides which pairs are genuine.
+        # Who went into an output decides which pairs are genuine; what it says of one is read, too.
         made_of = [] if released.contributors is None else [released.contributors.image]
-        subject = (self.images, self.plan.part, released.pixels, *made_of)
+        said = [] if released.labels is None else [released.labels]
+        subject = (self.images, self.plan.part, released.pixels, *made_of, *said)
         made = Release(
             self.data,
             self.attacks.real,

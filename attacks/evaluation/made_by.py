@@ -16,6 +16,9 @@ from attacks.registry import GROUP, Chosen, attacker_class
 
 COMPUTE_NOTHING = (
     __name__,
+    "anonymize.display",
+    "anonymize.folder_lock",
+    "anonymize.whole_file",  # writes what it is given
     "attacks.evaluation.plan",  # says who attacks what, which is among the values
     "attacks.evaluation.processes.work",  # says how far it is
 )

@@ -93,7 +93,8 @@ def merge(
         header.pop(PRECISION, None)
     places = Places(Path(header["in"]), None, out, private)
     _check_apart(parts, places)
-    naming = _signer(key_file, header, places) if sign else None
+    signed = sign or facts.is_signed(places)
+    naming = _signer(key_file, header, places) if signed else None
     begun = Journal(places, header).entries
     for _ in entries_of(parts):
         pass  # each is of its shard
@@ -118,7 +119,7 @@ def merge(
         journal.withdraw_telling(searched=searched)
         told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
         secret = "" if naming is None else str(naming.file)
-        Facts(told, secret, signed=sign).publish(journal, naming)
+        Facts(told, secret, signed=signed).publish(journal, naming)
     return _merged(journal, parts, out, private)
 
 
@@ -137,7 +138,9 @@ def _signer(key_file: Path | None, header: dict[str, Any], places: Places) -> Na
     folders = places.public(by_list=False)
     naming = find_naming(key_file, hashed=False, folders=folders, private=places.private)
     if key_file is None or naming.secret is None or naming.key_id != header["key"]:
-        raise UsageError("--sign needs --key-file, the secret that the shards were made with")
+        raise UsageError(
+            "--sign, or a signed OUT, needs --key-file, the secret that the shards were made with"
+        )
     return naming
 
 

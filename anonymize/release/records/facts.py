@@ -91,6 +91,12 @@ def begin(places: Places) -> bool:
     found = read(places.private)
     if found is not None and found.finished:
         replace(found, finished=False).write(places.private)
+    return is_signed(places)
+
+
+def is_signed(places: Places) -> bool:
+    """Whether a release is signed, or was before it was changed."""
+    found = read(places.private)
     return (places.out / SIGNATURE).is_file() or (found is not None and found.signed)
 
 
