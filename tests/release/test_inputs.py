@@ -34,6 +34,15 @@ def test_a_list_takes_what_it_names_in_any_order(run, tmp_path, separator):
     assert set(tree(tmp_path / "other")) == {"b/c.jpg", "manifest.csv"}
 
 
+def test_what_an_earlier_list_named_stays_in_quarantine_until_it_is_gone(run, tmp_path):
+    fill(tmp_path / "in", {"bad.png": b"nothing"})
+    for name, left in (("bad.png", True), ("a.png", True), ("b/c.jpg", False)):
+        if not left:
+            (tmp_path / "in/bad.png").unlink()
+        run("in", "out", "--files-from", "-", stdin=name.encode())
+        assert ("bad.png" in quarantine(tmp_path / "out-private")) == left
+
+
 def test_standard_input_for_the_current_folder(run, tmp_path):
     """``find in -name '*.jpg' | anonymize apply - out``: OUT may lie beside what is listed."""
     done = run("-", "out", stdin=b"in/b/c.jpg\n")

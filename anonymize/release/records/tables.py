@@ -48,6 +48,7 @@ class Tables:
             for entry in journal.entries.refused()
             if not entry.files and entry.input not in inputs
             if entry.reason != Reason.VANISHED.value
+            if not os.path.lexists(journal.places.root / entry.input)  # of an earlier file list
         )
         return cls(method, gone, Written.of(labels))
 
