@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from anonymize import whole_file
 from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import Load, reading, resize
@@ -105,7 +107,11 @@ def sets_as_files(
     told = made.there, made.contributors, made.parts, made.labels, made.image
     found = Released(torch.from_numpy(pixels)[:, None], *told)
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found.write(kept)
+    with TemporaryDirectory(dir=kept.parent) as private:  # it says who is in an output
+        written = Path(private, kept.name)
+        found.write(written)
+        written.chmod(0o600)
+        whole_file.publish(written, kept)
     return found
 
 

@@ -36,6 +36,7 @@ def test_training_images_are_released_at_the_size_of_the_files(tmp_path):
     assert sorted(np.flatnonzero(few.pixels.flatten(1).any(1))) == [2, 4]
     again = released_as_files(load("dp-pix:b=8"), data, [(128, 96)], kept, **given)
     np.testing.assert_array_equal(again.pixels, found.pixels)
+    assert kept.stat().st_mode & 0o777 == 0o600  # also where others may read the folder
 
 
 def test_the_files_of_a_data_set_are_read_at_their_own_size(tmp_path):
@@ -71,6 +72,8 @@ def test_sets_are_mixed_at_the_size_of_the_files_once(tmp_path):
     again = sets_as_files(load("k-same:k=3,seed=2"), data, [(48, 40)], kept, **given)
     np.testing.assert_array_equal(again.pixels, found.pixels)
     np.testing.assert_array_equal(again.contributors.image, found.contributors.image)
+    assert kept.stat().st_mode & 0o777 == 0o600  # it says who is in which output
+    assert [*kept.parent.iterdir()] == [kept]
 
 
 @pytest.mark.parametrize("method", ["gaussian-blur:sigma=0.02", "k-same:k=2,seed=0"])
