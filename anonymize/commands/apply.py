@@ -84,9 +84,9 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     help="What outputs are called. keep: as their paths under IN, whatever other files tell of "
     "them; what its own DICOM header knows somebody by is quarantined. hashed: by a keyed hash of "
     "the path (HMAC-SHA256), in one folder. auto: hashed where there is DICOM, or "
-    "a table with a column of patients, in IN or --labels; else the paths. [the paths, but files "
-    "whose path tells what a DICOM header or --table knows of somebody are quarantined; with "
-    "--canonical: hashed]",
+    "a table with a column of patients, in IN, --labels or --table, or where IN is s3://; else the "
+    "paths. [the paths, but files whose path tells what a DICOM header or --table knows of "
+    "somebody are quarantined; with --canonical: hashed]",
 )
 @click.option(
     "--patients",
@@ -163,8 +163,9 @@ def command(source, out, staging, files_from, spec, only_plan, as_json, device, 
     The same command again continues. Methods that make each output of several people (k-same,
     mosaic) write new files instead, with OUT/certificate.md, and need --canonical.
 
-    Exit status: 0 all done, 3 some quarantined or put into no output, 2 wrong usage, 4 stopped: OUT
-    cannot be written, no worker started, or an object storage does not answer.
+    Exit status: 0 all done, 3 some quarantined or put into no output, or nothing released, 2 wrong
+    usage, 4 stopped: OUT cannot be written, no worker started, or an object storage does not
+    answer.
     """
     from anonymize.release import early
     from anonymize.release.machines import upload

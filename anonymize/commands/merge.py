@@ -27,8 +27,12 @@ from anonymize.release.reasons import Reason
     metavar="DIR",
     help="Map, journal and quarantine list of the release. [OUT-private]",
 )
-@click.option("--sign", is_flag=True, help="Write OUT/manifest.sig, as `anonymize apply --sign`.")
-@click.option("--key-file", type=PATH, help="The shards' secret, for --sign.")
+@click.option(
+    "--sign",
+    is_flag=True,
+    help="Write OUT/manifest.sig, as `anonymize apply --sign`; an OUT that is signed stays so.",
+)
+@click.option("--key-file", type=PATH, help="The shards' secret, to sign with.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(shards, out, private, sign, key_file, as_json) -> None:
     """Make one release of the shards that `anonymize apply --shard I/N` made.
@@ -38,8 +42,8 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     at (sha256) before anything is changed. They are then moved into OUT, whose manifest is that of
     one machine, byte for byte. The same command again continues.
 
-    Exit status: 0 all done, 3 some files are quarantined, 2 wrong usage or shards that do not fit
-    together, 4 OUT cannot be written.
+    Exit status: 0 all done, 3 some files are quarantined or none is released, 2 wrong usage or
+    shards that do not fit together, 4 OUT cannot be written.
     """
     from anonymize.release.machines.merge import merge
 

@@ -35,6 +35,8 @@ def main(folder: Path) -> None:
 
     # A run of yours instead: anonymize.load("runs/cxr8"). The noise is new in every release.
     model = anonymize.load("dp-pix:b=8,epsilon=0.1")
+    # Drawn images have no text. In yours it is looked for with text=TextOptions("remove") alone, of
+    # anonymize.release.burned_in.options, and the extra ocr.
     summary = apply(source, out, model, ReleaseOptions(names="hashed"))
     print(f"{summary.anonymized} anonymized, {summary.quarantined} quarantined")
 
