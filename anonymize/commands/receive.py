@@ -65,7 +65,7 @@ SECONDS = common.FiniteRange(0.1, 3600)
     "--pdu",
     type=click.IntRange(4096, MIB),
     default=NodeOptions.pdu,
-    help="Longest PDU that is taken, in bytes.",
+    help="Longest PDU that senders are told to send, in bytes.",
 )
 @click.option(
     "--object-limit",
