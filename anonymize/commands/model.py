@@ -11,7 +11,7 @@ from anonymize.errors import UsageError, printable
 LONGEST = 2000  # letters of a line; a card may hold anything
 
 
-@click.group()
+@click.group(epilog="Example: anonymize model show runs/quick")
 def command() -> None:
     """Show a model file, or convert published weights into one."""
 
