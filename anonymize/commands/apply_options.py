@@ -152,6 +152,7 @@ def options_of(
     **same,
 ):
     """What the command line asks for; those of ``same`` have their names in ReleaseOptions."""
+    from anonymize.release.burned_in import reader
     from anonymize.release.burned_in.options import TextOptions
     from anonymize.release.dicom.options import DicomOptions
     from anonymize.release.labels.options import LabelOptions
@@ -168,7 +169,7 @@ def options_of(
         people = people_of(patients)
     return ReleaseOptions(
         dicom=DicomOptions(frozenset(retain), clean_descriptors, dicom_transfer_syntax),
-        text=TextOptions(text or _text_mode(), text_fill, side_markers == "keep"),
+        text=TextOptions(text or reader.usual_mode(), text_fill, side_markers == "keep"),
         labels=LabelOptions(labels, label_columns, spare),
         table=TableOptions(table, () if columns is None else tuple(columns.split(","))),
         names=names or (None if canonical is None else "hashed"),
@@ -178,13 +179,6 @@ def options_of(
         limits=Limits(seconds=time_limit, memory=memory_limit << 20),
         **same,
     )
-
-
-def _text_mode() -> str:
-    """What is done about burned-in text unless it is said."""
-    from anonymize.release.burned_in import reader
-
-    return "remove" if reader.available() else "keep"
 
 
 def listed_in(

@@ -20,6 +20,8 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.release import storage
 from anonymize.release.anonymization import anonymize_all
 from anonymize.release.archives import Found
+from anonymize.release.burned_in import reader
+from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.intake import Candidate, read_candidate
 from anonymize.release.labels import account
 from anonymize.release.labels.carry import TOLD, carry
@@ -60,7 +62,8 @@ def apply(
     :class:`SetAnonymizer` gives other files, each of several people (:mod:`sets.pipeline`).
 
     Args:
-        options: by default ``ReleaseOptions()``.
+        options: by default as ``anonymize apply`` has them: text that is burned in is removed where
+            the extra ``ocr`` is installed.
         progress: called with the number of files done, and of all.
 
     Raises:
@@ -69,7 +72,7 @@ def apply(
         StorageError: OUT or the private folder cannot be written; the same call resumes.
         WorkerPoolError: no worker process can be started; the same call resumes.
     """
-    options = options or ReleaseOptions()
+    options = options or _usual()
     with _pool(options) as pool:
         prepared = prepare(source, out, model, options, pool)
         model = prepared.model
@@ -185,6 +188,10 @@ def _evidence(release: Release, model: Anonymizer) -> str:
     return model.evidence + ("" if release.options.labels.spare is None else f"; {TOLD}")
 
 
+def _usual() -> ReleaseOptions:
+    return ReleaseOptions(text=TextOptions(reader.usual_mode()))
+
+
 def _pool(options: ReleaseOptions) -> WorkerPool:
     """The workers of ``options.engine``. Raises UsageError where there is no such cluster."""
     if options.engine == "ray":
@@ -238,7 +245,7 @@ def plan(
     Raises:
         UsageError, WorkerPoolError: as ``apply``.
     """
-    options = options or ReleaseOptions()
+    options = options or _usual()
     with _pool(options) as pool:
         release = prepare(source, out, model, options, pool)
         release.tell(release.journal)

@@ -23,6 +23,7 @@ from anonymize.data.image_files import read_gray
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.options import DataOptions, TrainOptions
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.pipeline import apply
 from anonymize.training.compute import Compute
 from attacks.evaluation.processes.work import Silent
@@ -63,7 +64,7 @@ def draw(folder: Path, options: DataOptions) -> tuple[int, float]:
 def measure(folder: Path, options: TrainOptions) -> dict:
     """Shares of the originals that are found."""
     patients, by_findings = draw(folder / "real", options.data)
-    apply(folder / "real", folder / "out", anonymize.load(METHOD))
+    apply(folder / "real", folder / "out", anonymize.load(METHOD), ReleaseOptions())
     subject = Case.of(str(folder / "real"), folder / "out", None, None).opened(options.data)
     (folder / "attack").mkdir()
     row = {"images": options.data.source, "patients": patients, "looks_at": options.data.size}

@@ -13,6 +13,7 @@ from release_specimens import KINDS, Wave, fill
 
 from anonymize.release import pipeline
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
 
 GOOD = KINDS["gray8.png"]
 
@@ -67,7 +68,7 @@ def boxes(folder):
 def begun(folder):
     """OUT of an earlier call, with b/1.png in it."""
     fill(folder / "in", {"b/1.png": GOOD})
-    pipeline.apply(folder / "in", folder / "out", Wave())
+    pipeline.apply(folder / "in", folder / "out", Wave(), ReleaseOptions())
     fill(folder / "in", {"b/2.png": KINDS["gray16.png"]})
 
 

@@ -17,7 +17,7 @@ from anonymize.release.reasons import Reason
 def test_entries_are_released_below_the_name_of_their_archive(release, tmp_path, content):
     plain = tmp_path / "plain"
     fill(plain, FILES)
-    pipeline.apply(plain, tmp_path / "expected", Wave())
+    pipeline.apply(plain, tmp_path / "expected", Wave(), ReleaseOptions())
     expected = tree(tmp_path / "expected")
     done = release({"scans.ZIP": content, "a.png": GOOD}, workers=2)
     assert done.quarantine == {"scans.ZIP/notes.txt": "not-an-image"}

@@ -8,13 +8,13 @@ import cv2
 import numpy as np
 import pytest
 from PIL import Image
-from release_specimens import Wave, command, fill, pillow, pixels, png, rows, tree
+from release_specimens import KINDS, Wave, command, fill, pillow, pixels, png, rows, tree
 from text_specimens import gray, letters, phantoms, specimen, specimens
 
 import anonymize
 from anonymize.errors import UsageError
-from anonymize.release import transform, verify
-from anonymize.release.burned_in import along, find, policy, remove, views
+from anonymize.release import pipeline, transform, verify
+from anonymize.release.burned_in import along, find, policy, reader, remove, views
 from anonymize.release.burned_in.find import Line
 from anonymize.release.burned_in.options import MUCH, TextOptions
 from anonymize.release.reasons import Reason, Refused
@@ -243,6 +243,15 @@ def test_the_command_says_aloud_that_nobody_looked(tmp_path, phantom):
     result = command(*paths, "--text", "detect")
     assert result.exit_code == 2
     assert "anonymize-cxr[ocr]" in result.stderr
+
+
+def test_who_gives_no_options_has_what_the_command_does(quick, release, monkeypatch, tmp_path):
+    fill(release.source, {"a.png": KINDS["gray8.png"]})
+    for there, mode in ((True, "remove"), (False, "keep")):
+        monkeypatch.setattr(reader, "available", lambda there=there: there)
+        asked = release.source, tmp_path / mode, Wave()
+        assert pipeline.apply(*asked).text == mode
+        assert [planned.action for planned in pipeline.plan(*asked)] == ["done"]
 
 
 @pytest.mark.slow

@@ -276,7 +276,7 @@ class Halved(anonymize.Anonymizer):
 
 def test_a_method_that_fails_is_to_be_mended_and_not_the_files(tmp_path):
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
-    summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Halved())
+    summary = pipeline.apply(tmp_path / "in", tmp_path / "out", Halved(), ReleaseOptions())
     said = apply_report.describe(summary, 1.0)
     assert summary.reasons == {"invalid-result": 1}
     assert "mend the method" in said
@@ -291,7 +291,7 @@ def test_the_next_step_is_a_command_that_attacks_these_files(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "my in", {"a.png": KINDS["gray8.png"]})
     spec = "dp-pix:b=8,epsilon=0.1"
-    summary = pipeline.apply(Path("my in"), Path("out"), anonymize.load(spec))
+    summary = pipeline.apply(Path("my in"), Path("out"), anonymize.load(spec), ReleaseOptions())
     said = apply_report.describe(summary, 1.0, spec, "my in").splitlines()[-1]
     assert said.endswith(f"attacks release 'my in' {summary.out}")
     assert method_of(tmp_path / "out", tmp_path / "out-private", None) == f"{spec},m=1"

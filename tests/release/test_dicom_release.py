@@ -24,6 +24,7 @@ from anonymize.release import decode, encode, movement, pipeline
 from anonymize.release.checking import verification
 from anonymize.release.dicom import scan
 from anonymize.release.dicom.options import DATES, DicomOptions
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 
 CANARIES = (
@@ -121,7 +122,7 @@ def test_the_command_retains_what_it_is_asked_to(tmp_path):
 
 def test_dicom_of_others_comes_through(shared, tmp_path):
     source = shared / "data" / "dicom"
-    summary = pipeline.apply(source, tmp_path / "out", Wave())
+    summary = pipeline.apply(source, tmp_path / "out", Wave(), ReleaseOptions())
     assert (summary.anonymized, summary.quarantined) == (2, 0)
     for name, data in tree(tmp_path / "out").items():
         if name.endswith(".dcm"):

@@ -10,6 +10,7 @@ from release_specimens import KINDS, Wave, command, fill, quarantine, tree
 
 from anonymize.errors import UsageError
 from anonymize.release import listing, pipeline
+from anonymize.release.options import ReleaseOptions
 
 GOOD = KINDS["gray8.png"]
 FILES = {"a.png": GOOD, "b/c.jpg": KINDS["gray.jpg"], "b/d/e.tif": KINDS["gray8.tif"]}
@@ -132,7 +133,7 @@ def test_folders_nested_a_thousand_deep(release):
     os.close(folder)
     fill(release.source, {"a.png": GOOD})
     try:
-        summary = pipeline.apply(release.source, release.out, Wave())
+        summary = pipeline.apply(release.source, release.out, Wave(), ReleaseOptions())
         written = {f.path for f in listing.walk(release.out)}
     finally:  # Python's own removal of a folder is recursive
         subprocess.run(["rm", "-rf", release.source, release.out], check=True)

@@ -10,6 +10,7 @@ from release_specimens import MIXED as FILES
 
 from anonymize.errors import UsageError
 from anonymize.release import pipeline
+from anonymize.release.options import ReleaseOptions
 
 RELEASED = {"a/1.png", "a/2.jpg", "b/3.tif", "4.png", "manifest.csv"}
 
@@ -112,7 +113,7 @@ def test_another_in_or_naming_is_refused(release, tmp_path):
         release(names="hashed")
     fill(tmp_path / "more", FILES)
     with pytest.raises(UsageError, match="another IN"):
-        pipeline.apply(tmp_path / "more", release.out, Wave())
+        pipeline.apply(tmp_path / "more", release.out, Wave(), ReleaseOptions())
     with pytest.raises(UsageError, match="another OUT"):
         release.to(tmp_path / "new", private=release.private)
 

@@ -37,6 +37,11 @@ def available() -> bool:
     return all(find_spec(part) is not None for part in PARTS)
 
 
+def usual_mode() -> str:
+    """What is done about burned-in text unless it is said."""
+    return "remove" if available() else "keep"
+
+
 def require(mode: str) -> None:
     """Raises UsageError where the extra ``ocr`` is not installed."""
     if not available():

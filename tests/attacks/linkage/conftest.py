@@ -11,6 +11,7 @@ from PIL import Image
 
 from anonymize.anonymizer import load
 from anonymize.data.image_files import resize
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.pipeline import apply
 from attacks.cli import main
 
@@ -45,7 +46,7 @@ def a_release(tmp_path_factory):
         finding = "Nodule" if patient % 2 else "Mass"
         lines.append(f"{name},p{patient},{finding},{'FM'[patient % 2]},{40 + row // 4},PA")
     (folder / "patients.csv").write_text("\n".join(lines))
-    apply(real, folder / "out", load("gaussian-blur:sigma=0.02"))
+    apply(real, folder / "out", load("gaussian-blur:sigma=0.02"), ReleaseOptions())
     return folder, taught_on(folder)
 
 

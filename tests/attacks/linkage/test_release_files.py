@@ -215,7 +215,7 @@ def test_names_of_any_bytes_are_written_as_they_are(a_release, tmp_path):
     real.mkdir()
     for number, path in enumerate((real / os.fsdecode(name), real / "b.png")):
         write_noise(path, number)
-    apply(real, tmp_path / "out", load("gaussian-blur:sigma=0.02"))
+    apply(real, tmp_path / "out", load("gaussian-blur:sigma=0.02"), ReleaseOptions())
     given = (real, tmp_path / "out", "--attackers", "format,identical", "--out", tmp_path / "found")
     ask(a_release, *given)
     assert name in (tmp_path / "found" / "found.csv").read_bytes()
@@ -273,7 +273,7 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path
     for row, (pixels, patient) in rows:
         levels = resize(pixels[0].numpy(), SIZE)
         dicom(real / f"{row}.dcm", levels, patient, row, inverted=row % 2)
-    apply(real, out, load(method))
+    apply(real, out, load(method), ReleaseOptions())
     result = ask(a_release, real, out, "--out", tmp_path / "attack")
     found = found_in(tmp_path / "attack")
     assert found["released"] == len(list(out.rglob("*.dcm"))) == 24
