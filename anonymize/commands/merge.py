@@ -8,7 +8,7 @@ import click
 
 from anonymize.commands.apply_options import QUARANTINED, stopping_with_words
 from anonymize.commands.apply_report import about_protection, about_text, attack, names_note
-from anonymize.commands.common import PATH
+from anonymize.commands.common import PATH, warn_of_readers
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import counted
 from anonymize.release.reasons import Reason
@@ -47,6 +47,7 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     """
     from anonymize.release.machines.merge import merge
 
+    warn_of_readers(key_file)
     started = time.monotonic()
     with progress_bar("merging") as progress, stopping_with_words():
         found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)

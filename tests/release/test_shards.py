@@ -318,7 +318,10 @@ def test_commands(sharded, release, tmp_path):
     anew = ["merge", str(tmp_path / "two"), str(out), "--json"]
     refused = CliRunner().invoke(main, anew)  # what is signed stays so
     assert (refused.exit_code, "needs --key-file" in refused.stderr) == (2, True)
+    sharded.key.chmod(0o640)
     again = CliRunner().invoke(main, [*anew, *signed[1:]])
+    assert "others may read --key-file" in again.stderr
+    sharded.key.chmod(0o600)
     found = json.loads(again.stdout)
     assert (found["evidence"], found["text"], found["cleaned"]) == (shard["evidence"], "keep", 0)
     assert checked(out, "--public-key", sharded.key.with_name("secret.key.pub")).exit_code == 0
