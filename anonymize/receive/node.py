@@ -11,6 +11,8 @@ from typing import Any
 from pydicom.filebase import DicomBytesIO
 from pydicom.filewriter import write_file_meta_info
 from pynetdicom import AE, _config, evt
+from pynetdicom.association import Association
+from pynetdicom.dul import DULServiceProvider
 from pynetdicom.sop_class import Verification  # type: ignore[attr-defined]
 
 from anonymize.errors import UsageError, printable
@@ -128,6 +130,17 @@ def _hush() -> None:
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False
     warnings.filterwarnings("ignore", module=r"(pynetdicom|pydicom)\b")
+    threading.excepthook = _thread_ended
+
+
+def _thread_ended(about: threading.ExceptHookArgs) -> None:
+    """What pynetdicom does not catch ends the thread of an association, and quotes its peer, too;
+    other threads are as they were."""
+    if not isinstance(about.thread, (Association, DULServiceProvider)):
+        _otherwise(about)
+
+
+_otherwise = threading.excepthook
 
 
 def _entity(options: NodeOptions, aet: str, allowed: set[str]) -> AE:

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import socket
 import struct
+import threading
 from io import BytesIO
 
 import dicom_specimens as dicom
@@ -227,6 +228,20 @@ def test_an_object_that_is_too_large_ends_the_association(tmp_path):
             assert found.send_c_echo().Status == SUCCESS
     assert node.summary.received == 0
     assert spooled(tmp_path) == []
+
+
+def test_a_command_that_cannot_be_read_is_not_repeated(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    with running(tmp_path) as node, association(node.port) as found:
+        say(found, struct.pack("<HHI", 0, 0x100, 9) + b"DOE^JANE1", last=True)
+        until(lambda: not found.is_established)
+    assert "DOE" not in "".join(capfd.readouterr())
+
+
+def say(found, command, *, last):
+    """Sends a part of a command, whatever it holds."""
+    part = struct.pack(">LBB", len(command) + 2, 1, 1 + 2 * last) + command
+    found.dul.socket.socket.sendall(struct.pack(">BBL", 4, 0, len(part)) + part)
 
 
 def test_too_many_connections_are_closed(tmp_path, monkeypatch):
