@@ -17,6 +17,7 @@ from pynetdicom.transport import AssociationSocket, RequestHandler, ThreadedAsso
 from anonymize.receive.options import NodeOptions
 
 LONGEST_PDU = (1 << 20) + (64 << 10)  # of a request to associate, too
+LONGEST_COMMAND = 64 << 10  # of a C-STORE it has some 200 bytes; read, it takes forty times as many
 CHUNK = 64 << 10
 SPARE_THREADS = 32  # besides two for each association
 
@@ -93,8 +94,9 @@ def _received(connection: AssociationSocket, options: NodeOptions, wanted: int) 
 def _check(connection: AssociationSocket, options: NodeOptions, wanted: int) -> None:
     dimse = connection.assoc.dimse
     held = dimse.message
-    parts = () if held is None else (held.data_set, held.encoded_command_set)
-    size = sum(part.tell() for part in parts if part is not None)
+    parts = (None, None) if held is None else (held.data_set, held.encoded_command_set)
+    size, command = (0 if part is None else part.tell() for part in parts)
     # Without asynchronous operations, which are not agreed upon, one message comes at a time.
-    if wanted > LONGEST_PDU or size > options.object_bytes or dimse.msg_queue.qsize() > 1:
+    many = dimse.msg_queue.qsize() > 1
+    if many or wanted > LONGEST_PDU or size > options.object_bytes or command > LONGEST_COMMAND:
         raise OSError(errno.EMSGSIZE, "more than is taken")

@@ -230,6 +230,13 @@ def test_an_object_that_is_too_large_ends_the_association(tmp_path):
     assert spooled(tmp_path) == []
 
 
+def test_a_command_that_does_not_end_ends_the_association(tmp_path):
+    with running(tmp_path) as node, association(node.port) as found:
+        for _ in range(3):
+            say(found, bytes(connections.LONGEST_COMMAND), last=False)
+        until(lambda: not found.is_established, patience=10)
+
+
 def test_a_command_that_cannot_be_read_is_not_repeated(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
     with running(tmp_path) as node, association(node.port) as found:
