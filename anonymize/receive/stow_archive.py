@@ -1,5 +1,6 @@
 """An archive that is called by DICOMweb's STOW-RS (PS3.18 10.5)."""
 
+import json
 import os
 import ssl
 import uuid
@@ -14,6 +15,7 @@ from anonymize.receive.archives import DeclinedError, UnreachableError
 
 VARIABLE = "ANONYMIZE_FORWARD_CREDENTIALS"
 OK, ACCEPTED = 200, 202
+LONGEST_ANSWER = 1 << 20  # bytes; of one file it has some 500, and what is cut off cannot be read
 FAILED = "00081198"  # Failed SOP Sequence
 # This very file is at fault: bad request, conflict, too large, media type, not processable.
 DECLINED = (400, 409, 413, 415, 422)
@@ -53,30 +55,35 @@ class StowArchive:
                 f"\r\n--{boundary}--\r\n".encode(),
             ]
         )
+        headers, said = {"Content-Type": kind}, bytearray()
         try:
-            answer = self._client.post(self._url, content=body, headers={"Content-Type": kind})
+            with self._client.stream("POST", self._url, content=body, headers=headers) as answer:
+                for part in answer.iter_bytes():
+                    said += part
+                    if len(said) > LONGEST_ANSWER:
+                        break
         except httpx.HTTPError as error:
             raise UnreachableError(type(error).__name__) from None
         if answer.status_code in DECLINED:
             raise DeclinedError(f"HTTP {answer.status_code}")
         if answer.status_code not in (OK, ACCEPTED):
             raise UnreachableError(f"HTTP {answer.status_code}")
-        _check(answer)
+        _check(answer.status_code, said)
 
     def close(self) -> None:
         self._client.close()
 
 
-def _check(answer: httpx.Response) -> None:
+def _check(status: int, said: bytearray) -> None:
     """Raises DeclinedError where the answer names a file that was not stored, or, to 202, which
     may mean that, cannot be read (PS3.18 10.5.3)."""
     try:
-        content: Any = answer.json()
+        content: Any = json.loads(said)
         failed = bool(content.get(FAILED, {}).get("Value"))
-    except (ValueError, AttributeError):
-        failed = answer.status_code == ACCEPTED
+    except (ValueError, AttributeError, RecursionError):
+        failed = status == ACCEPTED
     if failed:
-        raise DeclinedError(f"HTTP {answer.status_code}, and the file was not stored")
+        raise DeclinedError(f"HTTP {status}, and the file was not stored")
 
 
 def read_credentials(file: Path | None) -> str | None:
