@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import Field, create_model
 
-from anonymize import whole_file
+from anonymize import whole_file, yaml_text
 from anonymize.errors import UsageError
 from anonymize.options import FlowOptions, TrainOptions
 from anonymize.plugins import plugin
@@ -113,7 +113,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
     if not equals or not key:
         raise UsageError(f"--set must read key=value, for instance data.size=128; got {text!r}")
     try:
-        parsed = yaml.safe_load(value)
+        parsed = yaml_text.read(value)
     except yaml.YAMLError:
         raise UsageError(f"--set {key}: {value!r} is not YAML") from None
     # YAML 1.1 reads 1e-4 as a string.
@@ -145,7 +145,7 @@ def read_config(config: str | Path) -> dict[str, Any]:
         except UnicodeDecodeError:
             raise UsageError(f"config {str(config)!r} is not UTF-8 text") from None
     try:
-        values = yaml.safe_load(text) or {}
+        values = yaml_text.read(text) or {}
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         place = "" if line is None else f" at line {line + 1}"

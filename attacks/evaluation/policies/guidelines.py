@@ -14,7 +14,7 @@ from typing import Literal
 import yaml
 from pydantic import Field
 
-from anonymize import section
+from anonymize import section, yaml_text
 from anonymize.errors import UsageError, counted
 from attacks.evaluation.policies.release_seen import ReleaseSeen
 from attacks.results import Method, Results
@@ -90,7 +90,7 @@ def read_answers(path: Path) -> Answers:
     if not path.exists():
         return Answers()
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        values = yaml_text.read(path.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(
             f"--answers must be a readable YAML file ({type(error).__name__}); remove it to get "

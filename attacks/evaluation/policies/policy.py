@@ -6,7 +6,7 @@ from typing import Literal, Self
 import yaml
 from pydantic import Field, model_validator
 
-from anonymize import section
+from anonymize import section, yaml_text
 from anonymize.configuration import configs_folder
 from anonymize.errors import UsageError
 
@@ -73,7 +73,7 @@ def read_policy(policy: str) -> Policy:
     known = policy_names()
     path = _folder() / f"{policy}.yaml" if policy in known else Path(policy)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml_text.read(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(
             f"--policy must be one of {', '.join(known)} or a readable YAML file; got {policy!r} "
