@@ -1,9 +1,11 @@
 """A folder or file for one process at a time; the lock ends with the process."""
 
 import fcntl
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from anonymize.errors import UsageError, make_folder
 
@@ -14,7 +16,7 @@ LOCK = ".lock"
 def locked(folder: Path, does: str = "works", *, option: str = "--out") -> Iterator[None]:
     """The folder, which is there, is this process's own; UsageError where another process has it,
     and ``does`` something there."""
-    with (folder / LOCK).open("w") as lock:
+    with _opened(folder / LOCK) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -27,9 +29,16 @@ def locked(folder: Path, does: str = "works", *, option: str = "--out") -> Itera
 @contextmanager
 def in_turn(file: Path) -> Iterator[None]:
     """One process after the other; ``file`` is made for it, and holds nothing."""
-    with file.open("ab") as lock:
+    with _opened(file) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _opened(file: Path) -> BinaryIO:
+    """A file to be locked, which is made where it is missing, and keeps what it holds: in a folder
+    of others it may be anything. OSError where it is a link, which could lead to anything."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    return os.fdopen(os.open(file, flags, 0o666), "wb")
 
 
 @contextmanager

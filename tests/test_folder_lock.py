@@ -4,7 +4,7 @@ import pytest
 from asked import ask
 
 from anonymize.errors import UsageError
-from anonymize.folder_lock import own_folder
+from anonymize.folder_lock import LOCK, in_turn, own_folder
 from attacks.cli import main
 
 
@@ -30,6 +30,22 @@ def test_its_own_is_taken(tmp_path, before):
         (folder / "results.json").touch()
     with own_folder(folder, holds=["results.json"]) as found:
         assert found == folder
+
+
+@pytest.mark.parametrize("lock", [own_folder, lambda folder: in_turn(folder / LOCK)])
+def test_nothing_is_written_over_by_a_lock(tmp_path, lock):
+    folder, other = tmp_path / "out", tmp_path / "other"
+    folder.mkdir()
+    other.write_text("of somebody")
+    (folder / LOCK).write_text("of another program")
+    with lock(folder):
+        pass
+    assert (folder / LOCK).read_text() == "of another program"
+    (folder / LOCK).unlink()
+    (folder / LOCK).symlink_to(other)
+    with pytest.raises(OSError, match="symbolic links"), lock(folder):
+        pass
+    assert other.read_text() == "of somebody"
 
 
 COMMANDS = {
