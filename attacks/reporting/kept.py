@@ -31,6 +31,10 @@ from attacks.results import Results
 PICTURES, DRAWS = "pictures.npz", "draws.npz"
 PRIVATE = 0o600
 LARGEST = 512  # pixels of a side: what a report can show
+DAMAGE = (
+    *(OSError, ValueError, TypeError, EOFError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 AUCS = ("auc", f"{MATCHED}auc")
 Arrays = dict[str, np.ndarray]
 
@@ -68,7 +72,7 @@ def read_kept(results: Results, folder: Path) -> Evaluation:
             _runs(results, draws),
         )
         _refuse_others(found)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise DataError(
             f"{PICTURES} or {DRAWS} beside results.json is of other results, or damaged; remove it "
             "and the report is built without, or run the same attacks evaluate again"
@@ -196,8 +200,10 @@ def _read(path: Path) -> Arrays:
         return {}
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            if sum(member.file_size for member in kept.zip.infolist()) > path.stat().st_size:
+                raise ValueError("more than the file holds: ours are not compressed")
             return dict(kept)
-    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+    except DAMAGE:
         raise DataError(
             f"{path.name} beside results.json cannot be read; remove it, and the report is built "
             "without its pictures"

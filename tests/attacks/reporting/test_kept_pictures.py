@@ -100,16 +100,34 @@ def broken(path, kind):
         damaged = bytearray(path.read_bytes())
         damaged[30 + sum(struct.unpack("<HH", damaged[26:30]))] = 0xFF  # no block begins so
         path.write_bytes(damaged)
+    elif kind == "small":
+        with path.open("wb") as file:
+            np.savez_compressed(file, **{"0/images": np.zeros((1, 1, 900, 800), np.uint8)})
+    elif kind == "one array":
+        with path.open("wb") as file:
+            np.save(file, np.zeros((1, 1, 9, 8), np.uint8))
+    elif kind == "endless":
+        head = io.BytesIO()
+        shape = {"descr": "|u1", "fortran_order": False, "shape": (1, 1, 10**8, 10**8)}
+        np.lib.format.write_array_header_1_0(head, shape)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("0/images.npy", head.getvalue())
+    elif kind == "no array":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("0/images", b"nothing")
     else:
         with path.open("wb") as file:
             np.savez(file, **{"0/images": np.zeros((1, 1, 9, 8), np.float32)})
 
 
-@pytest.mark.parametrize("kind", ["no archive", "cut off", "pickle", "deflated", "floats"])
+KINDS = ("no archive", "cut off", "pickle", "deflated", "small", "one array", "endless", "no array")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "floats"])
 @pytest.mark.parametrize("name", [PICTURES, DRAWS])
 def test_a_broken_file_is_one_line(folder, kind, name):
     broken(folder / name, kind)
-    if (kind, name) == ("floats", DRAWS):
+    if kind in ("floats", "no array") and name == DRAWS:
         assert kept_in(folder).runs == {}  # nothing of ours is in it
         return
     with pytest.raises(DataError, match=r"beside results\.json") as error:
