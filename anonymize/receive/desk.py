@@ -1,5 +1,6 @@
 """One batch of received objects after the other: released, journalled, and only then let go."""
 
+import sys
 import time
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,6 @@ from anonymize.receive.spool import Spool
 from anonymize.receive.tally import Summary, Tally
 from anonymize.release import pipeline, storage
 from anonymize.release.preparation import Release
-from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.records.entry import Entry
 from anonymize.release.records.listed import Listed
 from anonymize.release.summary import Told
@@ -89,8 +89,8 @@ class Desk:
             self._outbox.put(entry.output, entry.output_sha256, settle)
 
     def _keep(self, name: str) -> None:
-        """Copies what was refused into the private folder, for people to look at."""
+        """Copies what was refused, of any size, into the private folder, for people to look at."""
         with storage.device_errors(), suppress(FileNotFoundError):
-            data = storage.read_regular(self._spool.folder / name, MAX_BYTES)[0]
+            data = storage.read_regular(self._spool.folder / name, sys.maxsize)[0]
             place = self._release.places.private / QUARANTINE / name
             storage.write_whole(place, data, mode=0o600)

@@ -18,6 +18,7 @@ from anonymize.errors import UsageError
 from anonymize.receive import connections, desk
 from anonymize.receive.node import Node
 from anonymize.receive.spool import Spool
+from anonymize.release import intake
 from anonymize.release.dicom.pseudonyms import Pseudonyms
 from anonymize.release.verify import verify
 from baselines.k_same import KSame
@@ -159,6 +160,16 @@ def test_what_cannot_be_released_is_kept_in_quarantine(tmp_path):
     assert kept.PatientName == bad.PatientName
     assert released(tmp_path) == []
     assert node.summary.quarantined == 1
+
+
+def test_what_is_too_large_is_kept_whole(tmp_path, monkeypatch):
+    for module in (intake, desk):
+        monkeypatch.setattr(module, "MAX_BYTES", 1000, raising=False)
+    with running(tmp_path) as node:
+        assert send(node.port, made(0)) == [SUCCESS]
+        until(lambda: not spooled(tmp_path))
+    (kept,) = (tmp_path / "out-private/quarantine").iterdir()
+    assert dicom.opened(kept.read_bytes()).PixelData == made(0).PixelData
 
 
 def test_back_pressure(tmp_path, monkeypatch):
