@@ -50,18 +50,22 @@ def smooth(displacement: Tensor, *, kernel: int = 9, sigma: float = 2.0, border:
         raise ValueError(f"sigma must be positive, got {sigma}")
     if border not in BORDERS:
         raise ValueError(f"border must be one of {BORDERS}, got {border!r}")
+    displacement = _exact(displacement)
     if border == "replicate":
         return _blurred(displacement, kernel, sigma, border)
     grid = identity_grid(displacement)
     return _blurred(grid + displacement, kernel, sigma, "constant") - grid
 
 
-def _blurred(field: Tensor, kernel: int, sigma: float, border: str) -> Tensor:
+def _exact(field: Tensor) -> Tensor:
     """In float32 at least: 8 bits are too few for where a pixel comes from."""
-    exact = field.float() if field.dtype in (torch.float16, torch.bfloat16) else field
-    weights = _gaussian(kernel, sigma, exact.device, exact.dtype)
+    return field.float() if field.dtype in (torch.float16, torch.bfloat16) else field
+
+
+def _blurred(field: Tensor, kernel: int, sigma: float, border: str) -> Tensor:
+    weights = _gaussian(kernel, sigma, field.device, field.dtype)
     with torch.autocast(field.device.type, enabled=False):
-        return filter2d_separable(exact, weights, weights, border).to(field.dtype)
+        return filter2d_separable(field, weights, weights, border)
 
 
 @cache
@@ -89,6 +93,7 @@ def warp(
             f"displacement must have shape {expected}, "
             f"got {tuple(displacement.shape)}; use flow.resize first"
         )
+    displacement = _exact(displacement)
     x, y = _axes(displacement, rows, height)
     warped = remap(
         images,

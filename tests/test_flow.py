@@ -23,6 +23,18 @@ def test_zero_displacement_gives_the_input_back_bit_for_bit(images):
     assert torch.equal(flow.warp(images, torch.zeros(3, 2, 32, 32)), images)
 
 
+@pytest.mark.parametrize("border", flow.BORDERS)
+def test_a_field_of_eight_bits_moves_pixels_as_exactly_as_any(border):
+    """A network that computes in bfloat16 gives one; where a pixel comes from needs more bits."""
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand((1, 1, 128, 128), generator=generator)
+    field = (0.02 * torch.rand((1, 2, 128, 128), generator=generator) - 0.01).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = flow.warp(images, flow.smooth(field, border=border))
+    exact = flow.warp(images, flow.smooth(field.float(), border=border))
+    torch.testing.assert_close(found, exact, atol=1e-6, rtol=0)
+
+
 def test_a_still_pixel_keeps_its_value_where_others_move(images):
     displacement = torch.zeros(3, 2, 32, 32)
     displacement[..., 16:, :] = 0.05

@@ -53,6 +53,7 @@ def balanced(table: Table, rows: np.ndarray, *, most: int | None = None, seed: i
     """Genuine pairs of the rows and as many impostor pairs; no pair twice in either order.
 
     Impostor pairs are drawn image by image, uniformly over all pairs of two identified patients.
+    Which image of a pair is the first, which alone is deformed in training, a coin decides.
     Another seed draws both again: call it with one for fixed pairs (FTS), with one an epoch for
     fresh ones (RNP). ``most`` and errors as in :func:`draw_pairs`.
     """
@@ -82,9 +83,12 @@ def draw_pairs(
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(pool))[:half])
     strangers = _impostors(rows, codes, half, rng)
+    first = np.concatenate([pool.first[chosen], strangers[0]])
+    second = np.concatenate([pool.second[chosen], strangers[1]])
+    turned = _coins(first, second, len(patient), seed)
     return Pairs(
-        np.concatenate([pool.first[chosen], strangers[0]]),
-        np.concatenate([pool.second[chosen], strangers[1]]),
+        np.where(turned, second, first),
+        np.where(turned, first, second),
         np.repeat([True, False], half),
     )
 
@@ -121,6 +125,12 @@ def read_list(
     if bad.all():
         raise DataError(f"the pair list has no pair that fits source {table.source}")
     return Pairs(first[~bad], second[~bad], same[~bad], skipped=int(bad.sum()))
+
+
+def _coins(first: np.ndarray, second: np.ndarray, images: int, seed: int) -> np.ndarray:
+    """bool (n,): one for each pair, whichever others are drawn with it."""
+    factors = np.random.default_rng((seed, 1)).integers(1 << 63, size=images, dtype=np.uint64)
+    return (2 * factors[first] + 1) * (2 * factors[second] + 1) >= 1 << 63
 
 
 def _patients(table: Table, rows: np.ndarray) -> np.ndarray:

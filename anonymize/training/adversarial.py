@@ -150,6 +150,7 @@ class AdversarialStage(Stage):
                 self.optimizers[opponent.name].state.clear()
         if self.replay is not None:
             self.replay.keep(self.network, self.epoch)
+            self.replay.redraw(seed)
         self.pairs, many = pairs, len(pairs)
         self.lessons = Lessons(self.options, self.replay, pairs=many, epoch=self.epoch, seed=seed)
 

@@ -2,12 +2,14 @@
 released ones; and when they start again."""
 
 import copy
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from anonymize.options import AdversarialOptions
+from anonymize.seeds import derive_seed
 from anonymize.trained import Generator
 
 RELEASED_SECOND = {"released-real": 0.0, "mixed": 0.5, "released-released": 1.0}
@@ -25,6 +27,11 @@ class Replay(nn.Module):
     def keep(self, generator: Generator, epoch: int) -> None:
         """Takes the place of the oldest."""
         self.earlier[epoch % len(self.earlier)].load_state_dict(generator.state_dict())
+
+    def redraw(self, seed: int) -> None:
+        """Each takes random numbers of its own."""
+        for number, generator in enumerate(self.earlier):
+            cast(Generator, generator).redraw(derive_seed(seed, "replay", number))
 
     def known(self, epoch: int) -> int:
         """How many there are in this epoch, counted from 0."""

@@ -4,6 +4,8 @@ As published it learns from pairs of released images, both deformed, and is test
 released and a real image.
 """
 
+import copy
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -138,7 +140,8 @@ class Verification(_Scores):
         self.device = self.learning.device
 
     def fit(self, auxiliary: Auxiliary, *, seed: int) -> Self:
-        """Trains; the epoch that is best on validation pairs of the same kind is kept."""
+        """Trains; the epoch that is best on validation pairs of the same kind is kept, or what it
+        starts from, where none is better."""
         torch.manual_seed(derive_seed(seed, "verifier"))
         # What it starts from may be a network of another width than the options name.
         self.network = load_verifier(self.start) if self.start else build_verifier(self.options)
@@ -158,8 +161,17 @@ class Verification(_Scores):
         data = Paired(first, second, patients, pairs, checked)
         compute = self.learning.compute
         stage = VerifierStage(self.network, self.options, data, compute=compute, name="attack")
+        start = copy.deepcopy(self.network.state_dict())
+        known = self._loss(stage) if self.start else math.inf
         self.learning.train(stage, seed=seed)
+        if known <= self._loss(stage):
+            self.network.load_state_dict(start)
         return self
+
+    @torch.no_grad()
+    def _loss(self, stage: VerifierStage) -> float:
+        self.network.eval()
+        return float(stage.compute.broadcast(stage.validate())["loss"])
 
     def _held(self, *parts: Tensor) -> Images:
         return self.learning.compute.held(HeldImages(torch.cat(parts)))

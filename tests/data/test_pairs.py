@@ -77,6 +77,17 @@ def test_fixed_and_fresh_negatives(large):
     assert len(set(listed(one)) & set(listed(fresh))) < 40
 
 
+def test_which_image_of_a_pair_is_the_first_is_a_coins_matter(large):
+    rows = large.part("all")
+    many, few = (balanced(large, rows, most=most, seed=1) for most in (None, 400))
+    for same in (True, False):
+        ascending = (many.first < many.second)[many.same == same]
+        assert abs(ascending.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(ascending))
+    ordered = [{*zip(p.first.tolist(), p.second.tolist(), strict=True)} for p in (many, few)]
+    turned = {(b, a) for a, b in ordered[1]}
+    assert not turned & ordered[0]  # whichever others are drawn with it
+
+
 def test_impostors_are_uniform_over_images():
     who = np.repeat([0, 1, 2], [10, 5, 5])
     counts = np.zeros((20, 20))

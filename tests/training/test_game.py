@@ -153,6 +153,16 @@ def test_opponents_start_again_without_memory():
     assert all(bool(o.state) == (n == "generator") for n, o in stage.optimizers.items())
 
 
+def test_replayed_generators_draw_anew_in_every_epoch():
+    stage, _, _ = prepared(replay=2)
+    drawn = []
+    for generator in stage.replay.earlier:
+        generator.redraw = drawn.append
+    for seed in (0, 1):
+        stage._begin(stage.data.validation, seed)
+    assert len(drawn) == len({*drawn}) == 4
+
+
 def test_the_generators_of_the_last_epochs_are_replayed():
     stage, batch, part = prepared(replay=2)
     generator, replay = stage.network, Replay(stage.network, 2)

@@ -89,6 +89,20 @@ def test_pairs_with_a_real_image_teach_what_is_tested():
     assert naive + 0.05 < mixed
 
 
+def test_what_it_starts_from_is_kept_where_training_makes_it_worse(tmp_path, monkeypatch):
+    def spoil(self, stage, seed):
+        with torch.no_grad():
+            for values in stage.network.parameters():
+                values.mul_(-5)
+
+    known = saved_verifier(tmp_path / "verifier.safetensors").state_dict()
+    attacker = Verification(options("pairs"), start=tmp_path / "verifier.safetensors")
+    monkeypatch.setattr(Learning, "train", spoil)
+    fitted(attacker, people(0))
+    kept = attacker.network.state_dict()
+    assert all(torch.equal(kept[name], known[name]) for name in known)
+
+
 @pytest.fixture
 def seen(monkeypatch):
     """The stage that a training would have run."""
