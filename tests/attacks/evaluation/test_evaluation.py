@@ -230,11 +230,10 @@ def test_without_displacement_attack_and_utility_are_those_of_the_real_images(
 
 def test_other_pairs_train_another_attacker(config, whole, tmp_path):
     kinds = ("released-released", "released-real", "mixed")
-    runs = []
+    scratch, runs = {"evaluation.attacker_start": "scratch"}, []  # or the start may be what is kept
     for kind in kinds:
-        plan = plan_of(
-            read_protocol(str(config)), whole, Choices({"evaluation.attacker_pairs": kind})
-        )
+        asked = Choices({"evaluation.attacker_pairs": kind, **scratch})
+        plan = plan_of(read_protocol(str(config)), whole, asked)
         entrants = [e for e in plan.entrants if e.spec.startswith("dp-pix")]
         one = Plan(entrants, plan.options, ("verification",), reference=plan.reference)
         attack = evaluate(one, tmp_path, compute=Compute()).results.methods[0].privacy
