@@ -22,7 +22,7 @@ class PluginError(UsageError):
 
 def installed(group: str) -> list[str]:
     """The names registered in ``group``, in alphabetical order; nothing is imported."""
-    return list(_installed(group, tuple(sys.path)))
+    return sorted(_installed(group, tuple(sys.path)))
 
 
 def plugin(group: str, name: str, base: type | None = None) -> Any:
@@ -30,7 +30,7 @@ def plugin(group: str, name: str, base: type | None = None) -> Any:
 
     Raises PluginError: none or several packages register it, it cannot be imported, is no subclass
     of ``base``, or lacks a method that this asks for."""
-    found = list(entry_points(group=group, name=name))
+    found = _installed(group, tuple(sys.path)).get(name, [])
     if not found:
         raise PluginError(f"{group} knows no {name!r}; installed: {', '.join(installed(group))}")
     if len(found) > 1:
@@ -58,9 +58,12 @@ def plugins(group: str, load: Callable[[str], Any]) -> Iterator[tuple[str, Any]]
 
 
 @cache
-def _installed(group: str, path: tuple[str, ...]) -> list[str]:
-    """Looked up once for every search path: it reads a file of each package there."""
-    return sorted({entry.name for entry in entry_points(group=group)})
+def _installed(group: str, path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
+    """By name; looked up once for every search path: it reads a file of each package there."""
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, []).append(entry)
+    return found
 
 
 def _loaded(entry: EntryPoint) -> Any:

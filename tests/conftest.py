@@ -2,8 +2,6 @@
 
 import os
 import signal
-import sys
-from functools import cache as remembered
 from pathlib import Path
 
 import pytest
@@ -105,18 +103,6 @@ def _in_process():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_pool, "WorkerPool", InProcess)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _entry_points():
-    """What is registered is read once for every search path: each method that is loaded asks."""
-    from anonymize import plugins
-
-    look_up = plugins.entry_points
-    kept = remembered(lambda path, **wanted: look_up(**wanted))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugins, "entry_points", lambda **wanted: kept(tuple(sys.path), **wanted))
         yield
 
 

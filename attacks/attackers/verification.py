@@ -5,7 +5,6 @@ released and a real image.
 """
 
 import copy
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -161,11 +160,12 @@ class Verification(_Scores):
         data = Paired(first, second, patients, pairs, checked)
         compute = self.learning.compute
         stage = VerifierStage(self.network, self.options, data, compute=compute, name="attack")
-        start = copy.deepcopy(self.network.state_dict())
-        known = self._loss(stage) if self.start else math.inf
+        start = (
+            (copy.deepcopy(self.network.state_dict()), self._loss(stage)) if self.start else None
+        )
         self.learning.train(stage, seed=seed)
-        if known <= self._loss(stage):
-            self.network.load_state_dict(start)
+        if start is not None and start[1] <= self._loss(stage):
+            self.network.load_state_dict(start[0])
         return self
 
     @torch.no_grad()

@@ -1,17 +1,14 @@
 """One process of an evaluation: what it has at hand, made when it is first needed, and the tasks
 that it can do. What a task finds lies in the notes and runs, where every process finds it."""
 
-import os
 import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from anonymize import whole_file
 from anonymize.anonymizer import Anonymizer
 from anonymize.data.dataset import Dataset
-from anonymize.folder_lock import in_turn
-from anonymize.key_files import SECRET_BYTES
+from anonymize.key_files import made_secret, read_secret
 from anonymize.training.compute import Compute
 from attacks.evaluation.contents import known_by
 from attacks.evaluation.differences import control_for
@@ -91,11 +88,8 @@ class Session:
     def _secret(self) -> bytes:
         folder = self.out / "notes"
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "noise.key"
-        with in_turn(folder / "noise.lock"):
-            if not file.is_file():
-                whole_file.write(file, os.urandom(SECRET_BYTES), mode=0o600)
-        return file.read_bytes()
+        file, called = folder / "noise.key", "noise.key of the notes"
+        return read_secret(file, called, private=True) or made_secret(file, called)
 
     def prepare(self) -> None:
         """Trains the networks of real images that are missing."""
