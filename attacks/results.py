@@ -13,11 +13,10 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from anonymize import whole_file
 from anonymize.errors import DataError, UsageError
-from attacks.measuring.estimates import Figures, Floor, LabelAuc, Matched, Record
+from attacks.measuring.estimates import Figures, Floor, Generators, LabelAuc, Matched, Record
 from attacks.measuring.release_figures import Classification as Classification
 from attacks.measuring.release_figures import Cost, ImageChange, SetFigures, Utility
 from attacks.measuring.release_figures import Displacement as Displacement
-from attacks.measuring.several import SeveralGenerators
 from attacks.measuring.small_groups import Groups
 from attacks.measuring.world_records import World
 from attacks.titles import REAL, titles, told_apart
@@ -184,9 +183,7 @@ class Results(Record):
     methods: tuple[Method, ...]
     checks: tuple[Check, ...] = ()
     floors: tuple[Floor, ...] = ()
-    generators: tuple[SeveralGenerators, ...] = Field(
-        (), description="spread over seeds of training"
-    )
+    generators: tuple[Generators, ...] = Field((), description="spread over seeds of training")
     matched_by: tuple[str, ...] = Field((), description="what impostors are matched by")
     groups: Groups | None = Field(None, description="whom facts set apart; null: not measured")
 

@@ -7,8 +7,7 @@ from compared import MINIATURE
 from reproduced import results
 
 from attacks.evaluation.floors import METADATA
-from attacks.measuring.estimates import Estimate
-from attacks.measuring.several import SeveralGenerators
+from attacks.measuring.estimates import Estimate, Generators
 from attacks.reporting import readings
 from attacks.reporting.generator_table import NOTE, differences
 from attacks.reporting.readings import ALL, MATCHED, NAMES, difference_to
@@ -72,7 +71,7 @@ def headline() -> str:
     return text((header, rows), [f"{images} {matched}", readings.meaning(own), *_surpassed(game)])
 
 
-def _surpassed(game: SeveralGenerators) -> list[str]:
+def _surpassed(game: Generators) -> list[str]:
     """By how much the generators differ from the control, with intervals over generators and
     patients; nothing of an evaluation that does not say."""
     found = [
@@ -93,7 +92,7 @@ def _of(method: Method) -> Callable[[str, str], Estimate | None]:
     return lambda attacker, reading: readings.auc(method.privacy[attacker], reading)
 
 
-def _of_all(generators: SeveralGenerators) -> Callable[[str, str], Estimate | None]:
+def _of_all(generators: Generators) -> Callable[[str, str], Estimate | None]:
     kinds = {MATCHED: generators.matched, ALL: generators.auc}
     return lambda attacker, reading: kinds[reading][attacker]
 

@@ -14,9 +14,8 @@ from typing import Any, Literal
 from anonymize.statistics import Measured
 from attacks.evaluation.differences import Compared, control_of
 from attacks.measuring.comparisons import holm, p_different
-from attacks.measuring.estimates import Difference, Estimate
+from attacks.measuring.estimates import Difference, Estimate, Generators
 from attacks.measuring.matching import PREFIX as MATCHED
-from attacks.measuring.several import SeveralGenerators
 from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
 from attacks.results import REAL, Method
 from attacks.titles import told_apart
@@ -25,7 +24,7 @@ Runs = Callable[[Compared], Sequence[Measured]]  # of one figure of a method; no
 Place = tuple[int, str]  # which of the methods, and the attacker
 
 
-def over_generators(methods: Sequence[Compared]) -> tuple[SeveralGenerators, ...]:
+def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:
     """Every method of which there are several seeds. Twice the same seed is one."""
     kin = _kin(methods)
     several = [list(of_one.values()) for of_one in kin]
@@ -48,7 +47,7 @@ def over_generators(methods: Sequence[Compared]) -> tuple[SeveralGenerators, ...
         )
         taught, beside = read.get((n, ""), (None, ()))
         found.append(
-            SeveralGenerators(
+            Generators(
                 name=method.name,
                 options=dict(named[n][1]),
                 seeds=tuple(of_one),

@@ -208,10 +208,21 @@ class Floor(Record):
 class Generators(Record):
     """Methods alike but for their seed, as one: each run is one generator, or one lot of a method
     that draws, its value the mean of all attacks on it. By attacker, against all impostors and
-    against matched ones."""
+    against matched ones.
+
+    Every interval of a difference holds other generators, other trainings and other patients;
+    ``p_holm`` is among all differences of several generators in its reading."""
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict, description="that they share")
     seeds: tuple[int, ...]
     auc: dict[str, Estimate] = Field(default_factory=dict)
     matched: dict[str, Estimate] = Field(default_factory=dict)
+    differences: dict[str, tuple[Difference, ...]] = Field(
+        {}, description="of auc, by attacker; these and others are empty of earlier results"
+    )
+    matched_differences: dict[str, tuple[Difference, ...]] = Field({}, description="of matched")
+    retrained: Estimate | None = Field(
+        None, description="mean AUC of the retrained classifiers; null: not measured, or earlier"
+    )
+    retrained_differences: tuple[Difference, ...] = ()

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from attacks.measuring.estimates import Difference
-from attacks.measuring.several import SeveralGenerators
+from attacks.measuring.estimates import Difference, Generators
 from attacks.reporting import readings
 from attacks.reporting.readings import ALL, MATCHED, difference_to
 from attacks.reporting.tables import Table, compared, in_words
@@ -40,13 +39,13 @@ def generator_table(results: Results) -> Table:
     return header, rows
 
 
-def strongest_of(one: SeveralGenerators, results: Results) -> list[str]:
+def strongest_of(one: Generators, results: Results) -> list[str]:
     """The strongest attackers of its generators."""
     kin = (method.strongest for _, method in readings.kin_of(one, results))
     return list(dict.fromkeys(found[0] for found in kin if found))
 
 
-def differences(one: SeveralGenerators, key: str, reading: str) -> tuple[Difference, ...]:
+def differences(one: Generators, key: str, reading: str) -> tuple[Difference, ...]:
     """Those of an attacker in a reading; none of results of before."""
     found = {MATCHED: one.matched_differences, ALL: one.differences}
     return found[reading].get(key, ())

@@ -8,8 +8,7 @@ from changing import altered
 from test_attacker_table import levelled
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
-from attacks.measuring.estimates import Difference, Estimate, Floor, LabelAuc, NotWorse
-from attacks.measuring.several import SeveralGenerators
+from attacks.measuring.estimates import Difference, Estimate, Floor, Generators, LabelAuc, NotWorse
 from attacks.reporting.attacker_table import attacker_table
 from attacks.reporting.comparison import notes
 from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
@@ -118,7 +117,7 @@ def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
 
 
 def test_several_seeds_of_a_method_have_a_column():
-    both = SeveralGenerators(
+    both = Generators(
         name="k-same", options={"k": 5}, seeds=(0, 1), auc={"verification": estimate(0.7)}
     )
     header, rows = attacker_table(altered(matched(made_up()), generators=(both,)))
@@ -132,7 +131,7 @@ def less(mean, role):
 
 
 def test_generators_are_summed_up_beside_what_they_have_to_surpass():
-    several = SeveralGenerators(
+    several = Generators(
         name="dp-pix",
         options={"b": 8, "epsilon": 0.1},
         seeds=(0, 1),
@@ -237,7 +236,7 @@ def test_what_is_no_independent_repeat_is_named():
     assert "No independent repeats" not in pages(made_up())["table.md"]
     # Of others of its name there are several: mu=0.01, and mu=0.001 that was trained otherwise.
     for options in ({"mu": 0.01, "sigma": 2.0}, {"mu": 0.001, "sigma": 2.0, "rate": 1}):
-        several = SeveralGenerators(name=one.name, options=options, seeds=(0, 1))
+        several = Generators(name=one.name, options=options, seeds=(0, 1))
         assert said in pages(altered(results, generators=(several,)))["table.md"]
 
 
