@@ -22,6 +22,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 from anonymize.statistics import Measured
 from anonymize.training.compute import Compute
 from anonymize.training.stages import predict
+from attacks.attackers.labels import labels_alike
 from attacks.evaluation.contents import known_by, split_of
 from attacks.evaluation.copies import RealImages
 from attacks.evaluation.donors import donors_told, pool_rows
@@ -33,7 +34,6 @@ from attacks.evaluation.processes.notes import Notes
 from attacks.evaluation.processes.work import Work
 from attacks.evaluation.reference import Reference
 from attacks.evaluation.runner import AttackRunner
-from attacks.evaluation.said_labels import labels_linked
 from attacks.evaluation.set_figures import set_figures
 from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
@@ -42,7 +42,9 @@ from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.set_release import Released, Rows, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
+from attacks.measuring.matching import headline_auc
 from attacks.measuring.metrics import genuine_places, impostor_scores
+from attacks.measuring.outputs import each_once
 from attacks.measuring.statistics import summary
 from attacks.results import REAL, Attack, Cost, ImageChange, Method, Utility
 
@@ -185,7 +187,8 @@ class MethodEvaluator:
             return None
         network, known = self.reference.classifier, gallery.owners
         logits = predict(network, self.data.images, known.image, self.device)
-        return labels_linked(probes.labels, logits, probes.owners, known, **self._drawn)
+        scores, outputs = each_once(labels_alike(probes.labels, logits), probes.owners)
+        return headline_auc(scores, outputs, known, **self._drawn)
 
     @property
     def _drawn(self) -> dict[str, int]:

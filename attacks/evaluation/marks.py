@@ -15,8 +15,7 @@ from attacks.attacker import linked
 from attacks.attackers.bit_planes import BitPlanes
 from attacks.knowledge.levels import own
 from attacks.knowledge.trial import Release
-from attacks.measuring.matching import PREFIX, measure_matched
-from attacks.measuring.statistics import measure_identification
+from attacks.measuring.matching import headline_auc
 
 MOST_IMAGES = 500
 MOST_PIXELS = 1 << 26  # in all images together
@@ -37,11 +36,8 @@ def marks_told(release: Release, part: str, options: TrainOptions) -> Measured |
     shown = shown[_of_some(shown.owners.patient, most, derive_seed(options.seed, "marks"))]
     scores = linked(BitPlanes(own(BitPlanes, options)), shown, shown)
     drawn: dict[str, Any] = {"resamplings": options.evaluation.resamplings, "seed": options.seed}
-    given = scores, shown.owners, shown.owners
-    if matched := measure_matched(*given, **drawn):
-        return matched[PREFIX + "auc"]
     try:
-        return measure_identification(*given, **drawn)["auc"]
+        return headline_auc(scores, shown.owners, shown.owners, **drawn)
     except ValueError:  # no genuine pair, or no impostor
         return None
 

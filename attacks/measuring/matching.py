@@ -45,6 +45,13 @@ def measure_matched(
     return {PREFIX + name: measured for name, measured in found.items()}
 
 
+def headline_auc(scores: np.ndarray, probes: Owners, gallery: Owners, **drawn: Any) -> Measured:
+    """Pair AUC against matched impostors where there are any, else against all; as
+    :func:`measure_matched`. Raises ValueError: no genuine pair, or no impostor."""
+    matched = measure_matched(scores, probes, gallery, **drawn).get(PREFIX + "auc")
+    return matched or measure_identification(scores, probes, gallery, **drawn)["auc"]
+
+
 def split_matched(
     estimates: Mapping[str, Estimate], false_match_rate: float = 0.0
 ) -> tuple[dict[str, Estimate], Matched | None]:

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.special import expit
 
-from attacks.evaluation.said_labels import labels_linked
+from attacks.attackers.labels import labels_alike
+from attacks.measuring.matching import headline_auc
 from attacks.measuring.metrics import Covariates, Owners
 
 PATIENTS, LABELS = 60, 6
@@ -19,7 +20,8 @@ def owners(first, *, kinds=1):
 
 
 def linked(labels, logits, **how):
-    return labels_linked(labels, logits, owners(0, **how), owners(PATIENTS, **how), **DRAWN)
+    alike = labels_alike(labels, logits)
+    return headline_auc(alike, owners(0, **how), owners(PATIENTS, **how), **DRAWN)
 
 
 def logits(seed):
