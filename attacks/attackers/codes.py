@@ -42,7 +42,6 @@ class Codes(Attacker):
                 ),
                 learns="released",
                 once=True,
-                epochs=lambda options: 0,
                 compares="released-real",
                 trained_on=lambda options: "released-real",
                 not_of=lambda model: (

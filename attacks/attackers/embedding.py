@@ -78,7 +78,7 @@ class Embedding(Described):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return learner(cls, cls.what, lambda options: own(cls, options).all_epochs, cls._at)
+        return learner(cls, cls.what, cls._at, lambda options: own(cls, options).all_epochs)
 
     @classmethod
     def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:

@@ -84,7 +84,7 @@ class HistogramMetric(Described):
 
     @classmethod
     def ladder(cls) -> Ladder:
-        return learner(cls, "a metric of gradient histograms", lambda options: 0, cls._at)
+        return learner(cls, "a metric of gradient histograms", cls._at)
 
     @classmethod
     def _at(cls, knowledge: Literal["ignorant", "informed"], setting: Setting) -> Attacker:

@@ -20,7 +20,6 @@ class PairLearner(Attacker):
                 partial(cls._at, "informed"),
                 lambda options: f"{cls.what} trained on released and real images",
                 learns="released",
-                epochs=lambda options: 0,
                 compares="released-real",
                 trained_on=lambda options: "released-real",
             ),
@@ -28,7 +27,6 @@ class PairLearner(Attacker):
                 partial(cls._at, "ignorant"),
                 lambda options: f"{cls.what} trained on real images",
                 learns="real",
-                epochs=lambda options: 0,
             ),
         )
 

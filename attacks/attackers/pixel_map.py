@@ -104,7 +104,6 @@ class MappedPixels(Attacker):
                 lambda setting: cls(own(cls, setting.options), learning=setting.learning),
                 lambda options: words,
                 learns="released",
-                epochs=lambda options: 0,
                 compares="released-real",
             )
         }

@@ -17,12 +17,12 @@ from anonymize.data.batches import HeldImages, Images, on_device
 from anonymize.data.pairs import Pairs, draw_pairs
 from anonymize.networks.build import build_verifier
 from anonymize.networks.siamese import Siamese
-from anonymize.options import VerifierOptions
+from anonymize.options import TrainOptions, VerifierOptions
 from anonymize.seeds import derive_seed
 from anonymize.training.parts import load_verifier
 from anonymize.training.stages import EVALUATION_BATCH, Paired, VerifierStage
 from attacks.attacker import Attacker, Auxiliary, Remembered, unit_batches
-from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner, verifier_epochs
+from attacks.knowledge.levels import Ladder, Level, Setting, ladder_of_learner
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import check_sets
 from attacks.training.learning import Learning, TrainedOn
@@ -33,6 +33,11 @@ PAIRS = {
     "released-real": "pairs of a released and a real image",
     "mixed": "pairs of a released image and one that is released or real, half each",
 }
+
+
+def verifier_epochs(options: TrainOptions) -> int:
+    """At most."""
+    return options.evaluation.attacker_epochs or options.verifier.epochs
 
 
 class _Scores(Attacker):
@@ -100,6 +105,7 @@ class Verification(_Scores):
                     f"{PAIRS[options.evaluation.attacker_pairs]} (Packhäuser et al. 2023)"
                 ),
                 learns="released",
+                epochs=verifier_epochs,
                 trained_on=lambda options: options.evaluation.attacker_pairs,
                 needs_verifier=lambda options: options.evaluation.attacker_start == "verifier",
             ),

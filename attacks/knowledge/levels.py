@@ -33,11 +33,6 @@ class Setting:
     model: Anonymizer | None = None
 
 
-def verifier_epochs(options: TrainOptions) -> int:
-    """Epochs of an attacker that learns as the verifier does, at most."""
-    return options.evaluation.attacker_epochs or options.verifier.epochs
-
-
 @dataclass(frozen=True)
 class Level:
     """An attacker at one level of knowledge.
@@ -50,7 +45,7 @@ class Level:
         learns: from what kind of images. Of real images it learns once, and attacks every method;
             of released ones it learns for each method anew.
         once: what it learns does not depend on the seed, so it is not repeated.
-        epochs: of its training, at most.
+        epochs: of its training, at most; 0: it has none, or learns nothing.
         compares: with what; None: as the evaluation's option ``scenario`` says.
         sees: what it links by; "pixels": the outputs, and what a method says of them.
         missing: what it needs and the data do not have, in words; "" where it can take part.
@@ -69,7 +64,7 @@ class Level:
     of_patients: bool = False
     learns: Literal["nothing", "real", "released"] = "nothing"
     once: bool = False
-    epochs: Callable[[TrainOptions], int] = verifier_epochs
+    epochs: Callable[[TrainOptions], int] = lambda options: 0
     compares: Scenario | None = None
     sees: Literal["pixels", "metadata"] = "pixels"
     missing: Callable[[Dataset], str] = lambda data: ""
@@ -139,8 +134,8 @@ def ladder_of_learner(informed: Level, ignorant: Level) -> Ladder:
 def learner(
     attacker: type[Attacker],
     what: str,
-    epochs: Callable[[TrainOptions], int],
     build: Callable[[Literal["ignorant", "informed"], Setting], Attacker],
+    epochs: Callable[[TrainOptions], int] = lambda options: 0,
 ) -> Ladder:
     """The ladder of an attacker that learns who is shown, ``what`` in words."""
     return ladder_of_learner(
@@ -167,7 +162,7 @@ def combined(
     of_patients: bool = False,
 ) -> Ladder:
     """The ladder of an attacker made of those that know as much as it, or less."""
-    level = Level(None, lambda o: what, combine, of_patients, "released", epochs=lambda o: 0)
+    level = Level(None, lambda o: what, combine, of_patients, "released")
     return {"informed": level, "ignorant": level, "lazy": level, "white-box": level}
 
 
@@ -183,7 +178,7 @@ def usual_ladder(attacker: type[Attacker]) -> Ladder:
         options = own(attacker, setting.options)
         return create(options) if attacker.Options.model_fields else create()
 
-    level = Level(build, lambda o: what, epochs=lambda o: 0)
+    level = Level(build, lambda o: what)
     if attacker.fit is Attacker.fit:
         return ladder_of_untaught(level)
     informed = replace(level, learns="released")

@@ -123,8 +123,7 @@ def prepare(wanted: Wanted, folder: Path, *, compute: Compute, display: Display)
     if reason := chosen.level.not_of_files(options):
         raise UsageError(reason)
     held, subject = _released(wanted, folder, data, compute, display)
-    epochs = chosen.level.epochs(options) if chosen.level.trained else 0
-    work = Work([(f"attack {chosen.key}", epochs)], display=display)
+    work = Work([(f"attack {chosen.key}", chosen.level.epochs(options))], display=display)
     place = reference_of(options, folder, wanted.runs, {}, images=split_of(data))
     for network, card in networks_of(place) if place in wanted.runs else ():
         refuse_a_leak(network, card, data)
@@ -202,7 +201,7 @@ def _taught(
     with work.piece(
         f"attack {chosen.key}",
         chosen.key,
-        epochs=level.epochs(options) if level.trained else 0,
+        epochs=level.epochs(options),
         resumed=checkpoint.is_file(),
     ) as piece:
         verifier = verifier_for(options, chosen, reference.verifier)
