@@ -26,7 +26,7 @@ from anonymize.section import Options
 from anonymize.seeds import derive_seed
 from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_batches, unit_float
 from attacks.attackers.pair_learner import PairLearner
-from attacks.attackers.pixel_map import PixelMap
+from attacks.attackers.pixel_map import PixelMap, seen, small
 from attacks.measuring.metrics import Owners, slices
 from attacks.measuring.similarity import check_sets, similarity
 from attacks.networks.resolution import averaged
@@ -114,9 +114,9 @@ class Patchwise(PairLearner):
         best = int(np.argmax([weights.apart.mean() for weights in found]))
         self._reach, weights = o.reach[best], found[best]
         if informed:
-            seen = self._maps(self._restored(after)), self._maps(before)
+            both = self._maps(self._restored(after)), self._maps(before)
             owners = auxiliary.real.owners[pairs]
-            weights = of_pairs(weights, self._windows, seen, owners, reach=self._reach, rng=rng)
+            weights = of_pairs(weights, self._windows, both, owners, reach=self._reach, rng=rng)
         self._weights = weights
         self._choose(self._maps(self._restored(probes.images)), known, probes, gallery.owners)
         return self
@@ -195,7 +195,7 @@ class Patchwise(PairLearner):
         found = PixelMap.fit(*(averaged(unit_float(i), side) for i in (after, before)), pixels=8)
 
         def told(undone: PixelMap | None) -> float:
-            kinds = (_seen(probes.images, undone), _small(gallery.images, undone))
+            kinds = (seen(probes.images, undone), small(gallery.images, undone))
             asked, known = (_histograms(images) for images in kinds)
             scores = similarity(asked, known, "cosine")
             return sum(f(scores, gallery.owners) for f in (probes.link_auc, probes.origin_auc)) / 2
@@ -203,20 +203,10 @@ class Patchwise(PairLearner):
         return found if told(found) > told(None) + MARGIN else None
 
     def _restored(self, images: Tensor) -> Tensor:
-        return _seen(images, self._undone)
+        return seen(images, self._undone)
 
     def _maps(self, images: Tensor) -> Tensor:
-        return cell_maps(_small(images, self._undone), self.options.cells)
-
-
-def _seen(images: Tensor, undone: PixelMap | None) -> Tensor:
-    """Probes, undone where there is a map."""
-    return images if undone is None else undone.restored(_small(unit_float(images), undone))
-
-
-def _small(images: Tensor, undone: PixelMap | None) -> Tensor:
-    """Images of the size of those that a map gives back."""
-    return images if undone is None else averaged(unit_float(images), max(undone.shape))
+        return cell_maps(small(images, self._undone), self.options.cells)
 
 
 def _histograms(images: Tensor) -> np.ndarray:

@@ -81,6 +81,16 @@ class PixelMap:
         return total.clamp(0, 1).unflatten(1, (1, *self.shape))
 
 
+def small(images: Tensor, undone: PixelMap | None) -> Tensor:
+    """Images (N, 1, H, W) at the size of those that a map gives back; as they are without one."""
+    return images if undone is None else averaged(unit_float(images), max(undone.shape))
+
+
+def seen(images: Tensor, undone: PixelMap | None) -> Tensor:
+    """Probes (N, 1, H, W), undone by a map that was learnt at its own size; as they are without."""
+    return images if undone is None else undone.restored(small(images, undone))
+
+
 def _scaled(levels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Columns of mean 0 and deviation 1, or 0 where it has none; mean and deviation."""
     mean, spread = levels.mean(0), levels.std(0, correction=0)

@@ -24,7 +24,7 @@ from anonymize.section import Options
 from anonymize.seeds import derive_seed
 from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_float
 from attacks.attackers.pair_learner import PairLearner
-from attacks.attackers.pixel_map import PixelMap
+from attacks.attackers.pixel_map import PixelMap, seen
 from attacks.measuring.similarity import check_sets
 from attacks.networks.resolution import averaged
 from attacks.training.mixtures import Spread, directions, gray, shares
@@ -123,7 +123,7 @@ class Unmixing(PairLearner):
             spread = Spread.of(whole, copies, real.owners, components=self.options.components)
             known = gray(gallery.images, sides)
             for undone in ways:
-                asked = gray(_seen(probes.images, undone), sides)
+                asked = gray(seen(probes.images, undone), sides)
                 for shrinkage, people in product(self.options.shrinkage, self.options.people):
                     metric = spread.metric(shrinkage=shrinkage, people=people)
                     a, k = directions(asked, known, metric)
@@ -153,7 +153,7 @@ class Unmixing(PairLearner):
         known = self._gallery(gallery)
         pairs = []
         for way in self._ways:
-            asked = gray(_seen(probes, way.undone), way.sides)
+            asked = gray(seen(probes, way.undone), way.sides)
             pairs.append(directions(asked, known[way.sides], way.metric))
         alike = np.mean([a @ k.T for a, k in pairs], axis=0)
         return alike + shares(*pairs[0], sparsity=sparsity)
@@ -163,9 +163,3 @@ class Unmixing(PairLearner):
             averaged(unit_float(images.images), self.options.undo) for images in (released, real)
         )
         return PixelMap.fit(before, after, pixels=8)
-
-
-def _seen(images: Tensor, undone: PixelMap | None) -> Tensor:
-    if undone is None:
-        return images
-    return undone.restored(averaged(unit_float(images), undone.shape[0]))
