@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from anonymize.set_anonymizer import Radiographs
-from baselines.teacher import CrossFitted, totals
+from baselines.teacher import totals
 
 
 def by_patient(patients: np.ndarray) -> list[np.ndarray]:
@@ -26,13 +26,6 @@ def codes_by_labels(given: Radiographs) -> np.ndarray:
     count = totals(known, given.patients)
     total = totals(np.where(known, given.targets, 0), given.patients)
     return np.where(count > 0, total / count.clip(min=1), -1.0)
-
-
-def codes_by_teacher(given: Radiographs, rng: np.random.Generator) -> np.ndarray:
-    """float64 (patients, L): what a classifier that learnt from other patients sees in each
-    patient's images, as standardised logits; labels of which it knows one value only are left out.
-    """
-    return CrossFitted.fit(given, rng).own
 
 
 def clusters(

@@ -15,9 +15,10 @@ from anonymize.data.batches import HeldImages, Images, in_batches
 from anonymize.errors import UsageError
 from anonymize.image_noise import ImageNoise
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
-from baselines.grouping import clusters, codes_by_labels, codes_by_teacher
+from baselines.grouping import clusters, codes_by_labels
 from baselines.noise import Noisy
 from baselines.readers import Readers, read_by_others
+from baselines.teacher import CrossFitted
 
 BATCH = 256
 LOTS = 3  # of patients, whose outputs are read by what learnt from the other two
@@ -185,7 +186,7 @@ class SetMethod(ByLot):
         if own.by == "labels" or not given.targets.shape[1]:
             codes = codes_by_labels(given)
         else:
-            codes = codes_by_teacher(given, rng)
+            codes = CrossFitted.fit(given, rng).own
         seed = int(rng.integers(2**31))
         return clusters(codes, self.people, own.codes, seed, join=own.small is None)
 

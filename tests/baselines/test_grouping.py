@@ -9,7 +9,8 @@ from sklearn.metrics import roc_auc_score
 
 from anonymize.data.batches import HeldImages
 from anonymize.set_anonymizer import Radiographs
-from baselines.grouping import by_patient, clusters, codes_by_labels, codes_by_teacher
+from baselines.grouping import by_patient, clusters, codes_by_labels
+from baselines.teacher import CrossFitted
 
 
 def test_rows_of_each_patient():
@@ -54,7 +55,7 @@ def drawn(patients, seed, each=2):
 
 
 def teach(given, seed=0):
-    return codes_by_teacher(given, np.random.default_rng(seed))
+    return CrossFitted.fit(given, np.random.default_rng(seed)).own
 
 
 def test_the_teacher_sees_what_can_be_seen_and_nothing_else():
