@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import kornia.augmentation as K
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -24,7 +25,6 @@ from attacks.attackers.embedding import Embedding, EmbeddingStage
 from attacks.knowledge.levels import Ladder, Setting, own
 from attacks.networks.gradient_net import GradientNet, TwoStream
 from attacks.networks.resolution import at_side
-from attacks.training.augmentation import changes
 from attacks.training.groups import Groups, pair_masks
 from attacks.training.learning import LearnerOptions
 from attacks.training.lungs import LungCrop, read_boxes
@@ -32,6 +32,7 @@ from attacks.training.schedules import one_cycle_rate, set_rate, step_rate
 
 OWN = {"gradients": GradientNet, "two-stream": TwoStream}
 RATES = {"step": step_rate, "1cycle": one_cycle_rate}
+GRAY = 0.5
 
 
 class ContrastiveOptions(LearnerOptions):
@@ -99,6 +100,35 @@ def info_nce(
     asking = genuine.any(dim=1)
     share = torch.where(genuine, among - cosine, 0.0).sum(1)[asking] / genuine.sum(1)[asking]
     return share.mean()
+
+
+def changes(*, photometric: bool, erase: float, affine: bool) -> nn.Module:
+    """Each training image (B, 1, H, W) in [0, 1] is changed on its own.
+
+    Args:
+        photometric: gamma from 0.7 to 1.4, contrast times 0.8 to 1.2, brightness by up to 0.2.
+        erase: probability that a gray rectangle hides 2 to 15 % of the image.
+        affine: rotations up to 8°, shifts up to 5 % of the side, scalings up to 10 %.
+    """
+    steps: list[nn.Module] = []
+    if affine:
+        steps.append(
+            K.RandomAffine(
+                degrees=8.0,
+                translate=(0.05, 0.05),
+                scale=(0.9, 1.1),
+                padding_mode="border",
+                align_corners=True,
+                p=1.0,
+            )
+        )
+    if photometric:
+        steps.append(K.RandomGamma(gamma=(0.7, 1.4), gain=(1.0, 1.0), p=1.0))
+        steps.append(K.RandomContrast((0.8, 1.2), p=1.0))
+        steps.append(K.RandomBrightness((0.8, 1.2), p=1.0))
+    if erase:
+        steps.append(K.RandomErasing(scale=(0.02, 0.15), value=GRAY, p=erase))
+    return nn.Sequential(*steps)
 
 
 class ContrastiveStage(EmbeddingStage):

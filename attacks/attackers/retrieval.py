@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from pydantic import Field, model_validator
 from pytorch_metric_learning.distances import LpDistance
 from pytorch_metric_learning.losses import ContrastiveLoss, CrossBatchMemory
@@ -24,7 +25,6 @@ from anonymize.training.compute import Part
 from anonymize.training.loop import Figures
 from attacks.attackers.embedding import Embedding, EmbeddingStage
 from attacks.networks.resolution import at_side
-from attacks.networks.two_pool import TwoPoolHead, feature_maps
 from attacks.training.groups import Groups
 from attacks.training.learning import LearnerOptions
 from attacks.training.schedules import one_cycle_rate, set_rate
@@ -195,6 +195,46 @@ class RetrievalStage(EmbeddingStage):
         network.train()
         network[0].train(not head_only)
         network[0].requires_grad_(not head_only)
+
+
+class TwoPoolHead(nn.Module):
+    """Average and max pooling to P × P cells, which keeps where things lie, 1×1 convolution, two
+    linear layers.
+
+    Args:
+        channels: of the feature maps (B, channels, h, w), of any size.
+        pooled: P, the paper's 5.
+        maps: after the convolution, the paper's 100.
+        features: outputs (B, features), the paper's 128.
+    """
+
+    def __init__(self, channels: int, *, pooled: int, maps: int, features: int) -> None:
+        super().__init__()
+        self.average = nn.AdaptiveAvgPool2d(pooled)
+        self.most = nn.AdaptiveMaxPool2d(pooled)
+        self.reduce = nn.Conv2d(2 * channels, maps, 1)
+        self.hidden = nn.Linear(maps * pooled**2, features)
+        self.last = nn.Linear(features, features)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        both = torch.cat((self.average(maps), self.most(maps)), dim=1)
+        return self.last(F.relu(self.hidden(F.relu(self.reduce(both)).flatten(1))))
+
+
+def feature_maps(network: nn.Module) -> tuple[list[nn.Module], int]:
+    """What of a backbone stands before its global pooling, and its channels."""
+    part = network.get_submodule
+    if hasattr(network, "features"):  # DenseNet
+        return [part("features"), nn.ReLU(inplace=True)], _inputs(part("classifier"))
+    if hasattr(network, "stem"):  # ours
+        return [part("stem"), part("blocks")], _inputs(part("fc"))
+    parts = [module for name, module in network.named_children() if name not in ("avgpool", "fc")]
+    return parts, _inputs(part("fc"))
+
+
+def _inputs(layer: nn.Module) -> int:
+    assert isinstance(layer, nn.Linear)
+    return layer.in_features
 
 
 class Retrieval(Embedding):

@@ -60,11 +60,6 @@ def undone(model: Anonymizer, released: Tensor) -> Tensor:
     return best
 
 
-def undone_images(model: Anonymizer, released: HeldImages, *, device: torch.device) -> HeldImages:
-    """:func:`undone` of all images, float32."""
-    return each(released, lambda images: undone(model, images), device)
-
-
 def mean_release(
     model: Anonymizer, images: Images, *, device: torch.device, seed: int, draws: int = DRAWS
 ) -> HeldImages:

@@ -22,7 +22,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.seeds import derive_seed
 from anonymize.set_anonymizer import SetAnonymizer
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
-from attacks.knowledge.inversion import each, mean_release, undone_images
+from attacks.knowledge.inversion import each, mean_release, undone
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.scenarios import Scenario, owners_in, probes_and_gallery
 from attacks.knowledge.set_release import Released, standing_for
@@ -181,8 +181,8 @@ class Release:
         if model.is_random:
             shown = mean_release(model, images, device=device, seed=self.seed)
             return View(Parts(self.data, shown), self.plain.released)
-        undone = undone_images(model, self.released, device=device)
-        return View(self.real, Parts(self.data, undone))
+        shown = each(self.released, lambda images: undone(model, images), device)
+        return View(self.real, Parts(self.data, shown))
 
     def _undone(self, undoing: Callable[[Tensor], Tensor]) -> View:
         shown = each(self.released, undoing, self.device)

@@ -10,7 +10,7 @@ from anonymize.anonymizer import Anonymizer
 from anonymize.data.batches import HeldImages
 from anonymize.tone import toned
 from attacks.check.maps import AffineMap
-from attacks.knowledge.inversion import mean_release, undone, undone_images
+from attacks.knowledge.inversion import each, mean_release, undone
 
 CPU = torch.device("cpu")
 
@@ -75,7 +75,7 @@ def test_the_estimates_own_release_is_never_further_away(spec):
 def test_images_are_undone_one_by_one():
     method, images = Follows(), pictures(70)
     released = HeldImages((method(images) * 255).round().to(torch.uint8))
-    found = undone_images(method, released, device=CPU).pixels
+    found = each(released, lambda images: undone(method, images), CPU).pixels
     assert found.dtype == torch.float32
     alone = undone(method, released.batch(torch.tensor([3]).numpy()))
     # The method of this test takes the mean of its batch; images are nearly as bright.
