@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.data.batches import HeldImages, Images, Rows, in_batches
 from anonymize.errors import UsageError
 from anonymize.image_noise import ImageNoise
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
@@ -57,7 +57,7 @@ class ByLot(Noisy, SetAnonymizer):
         content = b"".join(key for images in patients for key, _ in images)
         order = np.array([row for images in patients for _, row in images], np.int64)
         ordered = Radiographs(
-            Arranged(given.images, order),
+            Rows(given.images, order),
             np.repeat(np.arange(len(sizes)), sizes),
             given.targets[order],
         )
@@ -194,24 +194,11 @@ class SetMethod(ByLot):
 def some_of(given: Radiographs, rows: np.ndarray, names: np.ndarray | None = None) -> Radiographs:
     """The set's ``rows``; ``names`` of all its images."""
     return Radiographs(
-        Arranged(given.images, rows),
+        Rows(given.images, rows),
         given.patients[rows],
         given.targets[rows],
         None if names is None else names[rows].tolist(),
     )
-
-
-class Arranged:
-    """Some images in some order."""
-
-    def __init__(self, images: Images, order: np.ndarray) -> None:
-        self._images, self._order = images, order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def batch(self, rows: np.ndarray) -> Tensor:
-        return self._images.batch(self._order[rows]).float()
 
 
 def digests(images: Images) -> list[bytes]:

@@ -1,6 +1,7 @@
 """Images by row number, in batches; whatever holds them gives ``batch``."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import kornia.augmentation as K
@@ -33,6 +34,20 @@ class HeldImages:
     def batch(self, rows: np.ndarray) -> Tensor:
         chosen = self.pixels[on_device(torch.as_tensor(rows), self.pixels.device)]
         return chosen.float() / 255 if chosen.dtype == torch.uint8 else chosen
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some of ``images``, in the order of ``rows``."""
+
+    images: Images
+    rows: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def batch(self, rows: np.ndarray) -> Tensor:
+        return self.images.batch(self.rows[rows])
 
 
 def on_device(values: Tensor, device: torch.device) -> Tensor:

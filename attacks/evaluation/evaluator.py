@@ -13,7 +13,7 @@ from torch import Tensor
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer, load
-from anonymize.data.batches import HeldImages
+from anonymize.data.batches import HeldImages, Rows
 from anonymize.data.dataset import Dataset
 from anonymize.errors import DataError
 from anonymize.fingerprint import fingerprint
@@ -39,7 +39,7 @@ from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.knowledge.scenarios import Scenario
-from attacks.knowledge.set_release import Released, Rows, released_by
+from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import headline_auc

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.data.batches import Images
+from anonymize.data.batches import Images, Rows
 from anonymize.data.dataset import Dataset
 from anonymize.fingerprint import fingerprint, sources
 from anonymize.networks.chexnet import Classifier
@@ -24,7 +24,7 @@ from attacks.evaluation.reference import Reference
 from attacks.evaluation.said_aucs import read_in_words
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility import retrained
-from attacks.knowledge.set_release import Released, Rows
+from attacks.knowledge.set_release import Released
 from attacks.measuring.classification import (
     ALL,
     ECE,

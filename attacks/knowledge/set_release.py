@@ -20,7 +20,7 @@ from torch import Tensor
 
 from anonymize import whole_file
 from anonymize.anonymizer import Anonymizer
-from anonymize.data.batches import HeldImages, Images
+from anonymize.data.batches import HeldImages, Rows
 from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.data.table import PARTS
@@ -100,21 +100,6 @@ class Released(HeldImages):
             )
         found.seconds = told["seconds"]
         return found
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Some images of a data set."""
-
-    images: Images
-    rows: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def batch(self, rows: np.ndarray) -> Tensor:
-        """float32 (n, 1, H, W) in [0, 1] of the rows, in their order."""
-        return self.images.batch(self.rows[rows])
 
 
 def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits: int) -> Released:

@@ -14,6 +14,7 @@ from pictures import unsaved
 
 import anonymize
 from anonymize.auc import plain_auc
+from anonymize.data.batches import Rows
 from anonymize.data.pairs import Pairs
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError
@@ -24,7 +25,7 @@ from attacks.cli import main
 from attacks.evaluation.evaluator import refuse_alone
 from attacks.evaluation.measured import Measurer
 from attacks.evaluation.set_figures import set_figures
-from attacks.knowledge.set_release import Released, Rows, contributors_of, released_by, shared_out
+from attacks.knowledge.set_release import Released, contributors_of, released_by, shared_out
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.metrics import genuine_places, impostor_pairs
 from attacks.measuring.statistics import measure_identification
