@@ -94,19 +94,12 @@ def find_overlap(
     first: Album,
     second: Album,
     *,
-    shared: float | None = None,
+    shared: float,
     top: int = 1000,
     report: Report = silent,
 ) -> Overlap:
-    """The ``top`` most probable pairs of patients, and all with identical images.
-
-    Args:
-        shared: patients expected in both; None: ``EXPECTED``, at least one.
-
-    Raises:
-        UsageError: more shared patients than the smaller collection has, or none.
-    """
-    shared = expected_shared(first, second, shared)
+    """The ``top`` most probable pairs of patients, and all with identical images; ``shared`` as
+    :func:`expected_shared` gives it."""
     number = [len(np.unique(album.people)) for album in (first, second)]
     prior = min(shared / (number[0] * number[1]), PROBABLE)
     same = duplicates(first, second)
@@ -134,13 +127,14 @@ def find_overlap(
         log_ratios[order],
         probabilities[order],
         tuple(kinds[order].tolist()),
-        float(shared),
+        shared,
         prior,
     )
 
 
 def expected_shared(first: Album, second: Album, shared: float | None) -> float:
-    """``shared``, or ``EXPECTED``, as :func:`find_overlap` takes it and refuses it."""
+    """Patients in both: ``shared``, or ``EXPECTED`` of the smaller collection, at least one. Raises
+    UsageError: more than it has, or none."""
     smaller = min(len(np.unique(album.people)) for album in (first, second))
     if shared is None:
         return max(1.0, EXPECTED * smaller)
