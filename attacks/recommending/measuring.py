@@ -1,19 +1,18 @@
 """Candidates as `attacks evaluate` measures them, in one folder that grows by one at a time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anonymize.anonymizer import load
 from anonymize.errors import DataError
-from attacks.evaluation.evaluate import Evaluation
+from anonymize.training.compute import Compute
+from attacks.evaluation.evaluate import Evaluation, evaluate
 from attacks.evaluation.evaluator import RELEASED
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.work import Display, Silent, Work
 from attacks.recommending.search import Deadline, Searched, Timed, search
 from attacks.results import FILE, Results
-
-Evaluate = Callable[..., Evaluation]
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Measuring:
     plan: Plan
     entrants: Mapping[str, Entrant]
     out: Path
-    evaluate: Evaluate
+    compute: Compute
 
     def search(self, display: Display, deadline: Deadline) -> Searched[Evaluation]:
         """As many as there is time for; results.json is written after each."""
@@ -35,7 +34,7 @@ class Measuring:
             title, begun = chosen[-1].title if begun else "", True
             shown = Timed(display, deadline, title, said)
             plan = replace(self.plan, entrants=[self.plan.entrants[0], *chosen])
-            found = self.evaluate(plan, self.out, display=shown)
+            found = evaluate(plan, self.out, compute=self.compute, display=shown)
             found.results.write(self.out / FILE)
             return found
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from anonymize.data.dataset import Dataset
@@ -11,7 +10,7 @@ from anonymize.errors import UsageError, counted
 from anonymize.options import TrainOptions
 from anonymize.training.compute import Compute
 from attacks.evaluation.contents import contents_of
-from attacks.evaluation.evaluate import Evaluation, evaluate
+from attacks.evaluation.evaluate import Evaluation
 from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.claim import claimed
 from attacks.evaluation.processes.work import Display, Silent, in_words
@@ -19,7 +18,7 @@ from attacks.recommending.candidates import ATTACKERS, candidates
 from attacks.recommending.choice import Choice, Evidence, Wish, choose, too_few
 from attacks.recommending.command_line import command_line, has_files
 from attacks.recommending.evidence import bearing, evidence_of
-from attacks.recommending.measuring import Evaluate, Measuring
+from attacks.recommending.measuring import Measuring
 from attacks.recommending.search import Deadline
 from attacks.results import REAL
 
@@ -62,19 +61,11 @@ class Recommendation:
 
 
 def recommend(
-    asked: Asked,
-    out: Path,
-    *,
-    compute: Compute,
-    display: Display | None = None,
-    evaluate: Evaluate = evaluate,
+    asked: Asked, out: Path, *, compute: Compute, display: Display | None = None
 ) -> Recommendation:
     """Measures as many candidates as the time allows and chooses among them.
 
     Called again with the same ``out``, it goes on where it was.
-
-    Args:
-        evaluate: measures a plan (`attacks.evaluation.evaluate`).
 
     Raises:
         UsageError: findings that the data set does not have, or a folder of something else.
@@ -99,8 +90,7 @@ def recommend(
     plan = Plan([Entrant(REAL), *entrants.values()], options, ATTACKERS, command=asked.command)
     with claimed(out, "results", plan.subject) as holds:
         holds(contents_of(plan, data, out))
-        measuring = Measuring(plan, entrants, out, partial(evaluate, compute=compute))
-        found = measuring.search(display, deadline)
+        found = Measuring(plan, entrants, out, compute).search(display, deadline)
         if found.found is None:
             return Recommendation(asked, Choice("not measured"), Evidence(None, ()))
         results = found.found.results

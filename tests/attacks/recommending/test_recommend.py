@@ -87,11 +87,10 @@ def asked(root, tmp_path, monkeypatch):
         "attacks.reporting.folder.write_evaluation",
         lambda found, out: found.results.write(out / "results.json"),
     )
-    plain = recommend.recommend
 
     def call(*words, evaluator=None, code=0, out="out", folder=root):
         evaluate = evaluator or Evaluator()
-        monkeypatch.setattr(recommend, "recommend", partial(plain, evaluate=evaluate))
+        monkeypatch.setattr("attacks.recommending.measuring.evaluate", evaluate)
         sizes = ("--set", f"data.size={SIZE}", "--set", "data.workers=1")
         where = ("--root", folder, "--out", tmp_path / out)
         result = ask(main, "recommend", *where, *sizes, *words, code=code)
