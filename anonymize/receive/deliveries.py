@@ -48,8 +48,7 @@ class Deliveries(JsonLines, AbstractContextManager):
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
+        self.close()
 
     def of(self, output: str, sha256: str) -> Delivery:
         """What is known of a file; of one that was made anew, nothing."""

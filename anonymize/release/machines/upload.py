@@ -75,10 +75,6 @@ class Record(JsonLines):
         if not self._whole:
             self._append(self._header)
 
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-
     def add(self, told: dict[str, tuple[str, str]]) -> None:
         self._append(told)
         self.known |= told

@@ -157,7 +157,7 @@ class Journal(JsonLines):
     def close(self) -> None:
         """Removes what was not finished, as far as the disk allows."""
         if self._stream is not None:
-            self._stream.close()
+            super().close()
             with suppress(OSError):
                 self._remove_temporary()
 

@@ -41,6 +41,10 @@ class JsonLines:
         self._stream.truncate(self._whole)
         self._stream.seek(self._whole)
 
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
     def _append(self, content: dict[str, Any]) -> None:
         line = json.dumps(content, sort_keys=True).encode() + b"\n"
         assert self._stream is not None  # open
