@@ -32,12 +32,10 @@ def describe(summary, seconds: float, spec: str | None = None, source: str = "IN
         f"{summary.already_done} done already, {summary.quarantined} quarantined, "
         f"{summary.left_out} not images ({model}; {seconds:.1f} s)"
     ]
-    lines += [
-        f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
-    ]
     released = summary.anonymized + summary.already_done
     waiting = summary.reasons.get(Reason.UNREVIEWED.value, 0)
     lines += [
+        *set_report.reasons(summary),
         _about_out(summary, released),
         _about_manifest(summary, waiting),
         f"private    {summary.private}: map.csv (input to output), quarantine.csv, journal.jsonl; "

@@ -26,9 +26,7 @@ def describe(summary, seconds: float, text: Sequence[str], attack: str) -> str:
         f"{grouped_not} not grouped, {summary.left_out} not images "
         f"({summary.method}; {seconds:.1f} s)"
     ]
-    lines += [
-        f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()
-    ]
+    lines += reasons(summary)
     waits = Reason.UNREVIEWED.value in summary.reasons
     if waits:
         lines.append("released   nothing: no manifest until somebody looked at every output")
@@ -65,6 +63,11 @@ def describe(summary, seconds: float, text: Sequence[str], attack: str) -> str:
             f"one: {attack} --attackers {','.join(ATTACKERS)}"
         )
     return "\n".join(lines)
+
+
+def reasons(summary) -> list[str]:
+    """How many files were not released, a line a reason."""
+    return [f"  {count} {code}: {Reason(code).meaning}" for code, count in summary.reasons.items()]
 
 
 def next_review(summary, waiting: str) -> str:
