@@ -3,6 +3,7 @@ it is journalled, and OUT made to agree with the journal.
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -55,12 +56,18 @@ def stage(
     """
     if not isinstance(outcome, AnonymizedImage):
         return candidate, outcome
+    return candidate, attempted(_write, candidate, outcome, release, pool)
+
+
+def attempted(write: Callable[..., Staged], *arguments: Any) -> Staged | Refused:
+    """What ``write`` makes of an image, or why it makes nothing. Raises StorageError,
+    WorkerPoolError: nothing can be made of any."""
     try:
-        return candidate, _write(candidate, outcome, release, pool)
+        return write(*arguments)
     except (StorageError, WorkerPoolError):
         raise
     except Exception as error:
-        return candidate, as_refusal(error)
+        return as_refusal(error)
 
 
 def _write(

@@ -12,13 +12,12 @@ from anonymize.release.decode import said
 from anonymize.release.intake import Candidate
 from anonymize.release.preparation import Release
 from anonymize.release.radiograph import Radiograph
-from anonymize.release.reasons import Refused, as_refusal
+from anonymize.release.reasons import Refused
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import TOP, Spool
-from anonymize.release.staging import Staged, begun
-from anonymize.release.storage import StorageError
+from anonymize.release.staging import Staged, attempted, begun
 from anonymize.release.uniform import of_gray
-from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
+from anonymize.release.workers.worker_pool import WorkerPool
 
 MOST_REGIONS = 999  # that a file says were filled
 
@@ -36,12 +35,7 @@ def stage(
     entry = release.journal.entries.get(output.name)
     if release.journal.intact(entry) or (entry is not None and entry.reviewed and entry.reason):
         return candidate, None  # somebody sent it to quarantine
-    try:
-        return candidate, _write(candidate, output, mixed, spool, release, pool)
-    except (StorageError, WorkerPoolError):
-        raise
-    except Exception as error:
-        return candidate, as_refusal(error)
+    return candidate, attempted(_write, candidate, output, mixed, spool, release, pool)
 
 
 def _write(
