@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from identities import SIDE, auc, image_set, parts
+from identities import SIDE, auc, image_set, parts_of
 
 from attacks.attacker import ImageSet
 from attacks.attackers.patchwise import Patchwise, PatchwiseOptions
@@ -30,16 +30,6 @@ def mosaics(images, side=2, *, each=4):
                 made[at] = images.images[row][at]
             pixels[torch.as_tensor(rows)] = made
     return ImageSet(pixels, images.owners)
-
-
-def of_mosaics():
-    train, validation = image_set(60, seed=1), image_set(24, seed=2, first=100)
-    return parts(
-        real=train,
-        released=mosaics(train),
-        validation_real=validation,
-        validation_released=mosaics(validation),
-    )
 
 
 # Windows
@@ -130,7 +120,7 @@ def test_likelihood_ratios_are_those_of_normal_distributions():
 
 @pytest.fixture(scope="module")
 def attacker():
-    return Patchwise(OPTIONS).fit(of_mosaics(), seed=0)
+    return Patchwise(OPTIONS).fit(parts_of(mosaics), seed=0)
 
 
 def test_a_mosaic_gives_away_whose_patches_it_has(attacker):
@@ -142,7 +132,9 @@ def test_a_mosaic_gives_away_whose_patches_it_has(attacker):
     assert released.link_auc(scores, unseen.owners) > 0.85
     # A window in four is of the person: their sum tells less than the likelihood of a mixture.
     only_mean = OPTIONS.model_copy(update={"pooling": ("mean",)})
-    plain = Patchwise(only_mean).fit(of_mosaics(), seed=0).score(released.images, unseen.images)
+    plain = (
+        Patchwise(only_mean).fit(parts_of(mosaics), seed=0).score(released.images, unseen.images)
+    )
     assert released.origin_auc(scores, unseen.owners) > released.origin_auc(plain, unseen.owners)
 
 
@@ -153,7 +145,7 @@ def test_who_is_in_no_mosaic_is_not_found(attacker):
 
 def test_it_can_be_repeated_and_takes_its_probes_in_any_order(attacker):
     unseen = image_set(8, seed=5)
-    again = Patchwise(OPTIONS).fit(of_mosaics(), seed=0)
+    again = Patchwise(OPTIONS).fit(parts_of(mosaics), seed=0)
     probes = mosaics(unseen).images
     scores = attacker.score(probes, unseen.images)
     assert np.array_equal(scores, again.score(probes, unseen.images))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from identities import auc, image_set, parts
+from identities import auc, image_set, parts_of
 from scipy.optimize import nnls
 
 from attacks.attacker import ImageSet
@@ -31,16 +31,6 @@ def mixed(images, k=3, *, per_patient=4):
             own = rows[group, turn]
             pixels[own] = images.images[own].float().mean(0) / 255
     return ImageSet(pixels, images.owners)
-
-
-def of_mixtures(k=3):
-    train, validation = image_set(60, seed=1), image_set(24, seed=2, first=100)
-    return parts(
-        real=train,
-        released=mixed(train, k),
-        validation_real=validation,
-        validation_released=mixed(validation, k),
-    )
 
 
 # What it is made of
@@ -138,7 +128,7 @@ def test_where_all_are_in_everything_nothing_is_told():
 
 @pytest.fixture(scope="module")
 def attacker():
-    return Unmixing(OPTIONS).fit(of_mixtures(), seed=0)
+    return Unmixing(OPTIONS).fit(parts_of(mixed), seed=0)
 
 
 def test_a_mean_gives_away_who_is_in_it(attacker):
@@ -171,5 +161,5 @@ def test_a_probe_alone_scores_as_among_others_of_its_kind(attacker):
 
 def test_it_can_be_repeated(attacker):
     probes = image_set(6, seed=5).images
-    again = Unmixing(OPTIONS).fit(of_mixtures(), seed=0)
+    again = Unmixing(OPTIONS).fit(parts_of(mixed), seed=0)
     assert np.array_equal(attacker.score(probes, probes), again.score(probes, probes))
