@@ -219,17 +219,12 @@ def test_what_is_left_out_by_name_is_not_followed(package):
     assert sources(given[0], without=given[1:]) != before
 
 
-def test_another_version_of_a_library_is_another_program(monkeypatch):
-    before = sources("attacks.measuring.metrics")
+@pytest.mark.parametrize("options", [{}, {"libraries": False}])
+def test_another_version_of_a_library_is_another_program_unless_none_counts(monkeypatch, options):
+    before = sources("attacks.measuring.metrics", **options)
     original = module._version
     monkeypatch.setattr(module, "_version", lambda name: f"{original(name)}.1")
-    assert sources("attacks.measuring.metrics") != before
-
-
-def test_versions_of_libraries_need_not_count(monkeypatch):
-    before = sources("attacks.measuring.metrics", libraries=False)
-    monkeypatch.setattr(module, "_version", lambda name: "another")
-    assert sources("attacks.measuring.metrics", libraries=False) == before
+    assert (sources("attacks.measuring.metrics", **options) == before) is bool(options)
 
 
 def test_roots_may_be_modules_names_classes_and_functions():

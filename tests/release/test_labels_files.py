@@ -168,15 +168,6 @@ def test_a_file_larger_than_is_read_is_refused_before_a_byte_of_it_is(tmp_path, 
         read.file(tmp_path / "table.csv")
 
 
-@pytest.mark.parametrize(("data", "words"), BAD_COCO)
-def test_bad_coco_is_one_line_that_quotes_no_value(data, words):
-    with pytest.raises(DataError, match=words) as error:
-        coco_module.parse(data, 3)
-    assert "--labels 3" in str(error.value)
-    assert "\n" not in str(error.value)
-    assert "a.png" not in str(error.value)
-
-
 TABLES = {
     "corners": (
         "file_name,x_min,y_min,x_max,y_max,label\na.png,1,2,11,22.5,lung\n",
@@ -242,11 +233,15 @@ BAD_TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "words"), BAD_TABLES)
-def test_bad_tables_are_one_line_that_quotes_no_value(data, words):
+@pytest.mark.parametrize(
+    ("parse", "data", "words"),
+    [(coco_module.parse, *bad) for bad in BAD_COCO] + [(table.parse, *bad) for bad in BAD_TABLES],
+)
+def test_bad_labels_are_one_line_that_quotes_no_value(parse, data, words):
     with pytest.raises(DataError, match=words) as error:
-        table.parse(data, 2)
-    assert "--labels 2" in str(error.value)
+        parse(data, 3)
+    assert "--labels 3" in str(error.value)
+    assert "\n" not in str(error.value)
     assert "a.png" not in str(error.value)
 
 

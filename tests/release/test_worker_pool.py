@@ -30,20 +30,22 @@ def workers():
 
 
 @pytest.mark.parametrize(
-    ("function", "reason"),
+    ("asked", "reason"),
     [
-        (misbehaviour.spin, Reason.TIMEOUT),
-        (misbehaviour.devour, Reason.MEMORY),
-        (misbehaviour.answer_too_much, Reason.MEMORY),
-        (misbehaviour.killed, Reason.MEMORY),
-        (misbehaviour.overflow, Reason.CRASHED),
-        (misbehaviour.leave, Reason.CRASHED),
-        (misbehaviour.recurse, Reason.FAILED),
+        ([misbehaviour.spin], Reason.TIMEOUT),
+        ([misbehaviour.devour], Reason.MEMORY),
+        ([misbehaviour.answer_too_much], Reason.MEMORY),
+        ([misbehaviour.killed], Reason.MEMORY),
+        ([misbehaviour.overflow], Reason.CRASHED),
+        ([misbehaviour.leave], Reason.CRASHED),
+        ([misbehaviour.recurse], Reason.FAILED),
+        ([misbehaviour.lie, 1 << 40], Reason.MEMORY),  # a long answer
+        ([misbehaviour.lie, 20], Reason.CRASHED),  # that is none
     ],
 )
-def test_a_lost_worker_is_replaced_and_its_file_refused(workers, function, reason):
+def test_a_lost_worker_is_replaced_and_its_file_refused(workers, asked, reason):
     with refused(reason):
-        workers.call(function)
+        workers.call(*asked)
     assert workers.call(misbehaviour.nothing) != os.getpid()
 
 
@@ -102,15 +104,6 @@ def test_what_a_worker_answers_is_never_run(workers, tmp_path):
     with pytest.raises(Refused):  # nor is it by the next worker, who can write nothing
         workers.call(type, answer)
     assert not dropped.exists()
-
-
-@pytest.mark.parametrize(
-    ("size", "reason"), [(1 << 40, Reason.MEMORY), (20, Reason.CRASHED)], ids=["long", "no-answer"]
-)
-def test_an_answer_that_is_none_is_refused(workers, size, reason):
-    with refused(reason):
-        workers.call(misbehaviour.lie, size)
-    assert workers.call(misbehaviour.nothing) != os.getpid()
 
 
 def test_an_answer_without_room_here_is_not_the_next_ones(workers, monkeypatch):
