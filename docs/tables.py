@@ -70,6 +70,7 @@ from attacks.evaluation.checks.check_record import NAME as OWN_TESTS
 from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.pictures.paper_figures import figure_2
+from attacks.reporting.pictures.roc import roc
 from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.readings import floors, matched_like, matched_pairs, meaning
 from attacks.reporting.tables import in_words, markdown, text, trainings
@@ -119,6 +120,7 @@ SHOWN = (
 OPERATED = {"real images", "prichexy-net μ=0.01", "dp-pix b=8, ε=0.1", *FLOORS}
 PICTURES: dict[str, tuple[str, Callable[..., None]]] = {
     "tradeoff.png": ("children", tradeoff),
+    "roc.png": ("children", roc),
     "figure2.png": ("phantom", figure_2),
 }
 
