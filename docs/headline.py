@@ -37,10 +37,10 @@ def headline() -> str:
     noise = next(
         m for m in results("children").methods if m.name == DPPix.name and m.options["b"] == 8
     )
-    rest = sum(m.converged is True for m in played)
+    rest, steps = sum(m.converged is True for m in played), sorted({m.steps for m in played})
     title = (
         f"{game.name} μ={game.options['mu']:g}, {len(played)} generators, {rest} at rest after "
-        f"{played[0].steps:,} steps"
+        f"{' or '.join(f'{n:,}' for n in steps)} steps"
     )
     noise_title = f"{noise.name} b=8, ε={noise.options['epsilon']:g}"
     taught = (
@@ -52,7 +52,7 @@ def headline() -> str:
         ["real images", "–", *_linked(_of(real)), utility(real, "retrained")],
         [title, _moved(played), *_linked(_of_all(game)), taught],
         [
-            f"{control.name} that moves as far (control)",
+            f"{control.name} that moves as far as the first (control)",
             _moved([control]),
             *_linked(_of(control)),
             utility(control, "retrained"),
