@@ -52,6 +52,20 @@ def test_the_committed_table_is_that_of_the_committed_figures():
     assert row.startswith("| retrieval, all figures |")
 
 
+def test_how_long_one_call_takes_is_told_in_seconds():
+    text = told(case("a", amount=1, seconds=0.7), case("b"), case("c", plain_seconds=1.0, ratio=2))
+    cells = [line.split(" | ")[2:4] for line in text.splitlines()[2:5]]
+    assert cells == [["in 0.7 s", "–"], ["3", "–"], ["3", "6"]]
+
+
+def test_where_a_release_is_as_fast_as_was_aimed_at_is_as_the_page_says():
+    for one in COMMITTED["cases"]:
+        name = one["name"]
+        if name.startswith("apply") and "paper" not in name:
+            expected = "workers 1" in name or ", OCR" in name
+            assert (one["ratio"] >= 0.85) == expected, name
+
+
 def test_memory_of_cases_that_do_not_say_their_commit_was_withdrawn():
     for one in COMMITTED["cases"]:
         steps = [one, *one.get("growth", ())]
@@ -139,3 +153,12 @@ def test_the_projection_names_the_memory_of_the_million(monkeypatch):
     figures = row.split(" | ")[1].removesuffix(" MiB |").split(" / ")
     wanted = [max(shards), million["merge"]["memory_mib"], million["verify"]["memory_mib"]]
     assert list(map(int, figures)) == wanted
+
+
+def test_the_projection_takes_no_list_for_shorter_than_that_of_the_million():
+    scale = reproduced.RESULTS / "scale"
+    million = json.loads((scale / "shards.json").read_text(encoding="utf-8"))
+    rows = [line.split(" | ") for line in (scale / "ten_million.md").read_text().splitlines()]
+    found = {row[0][2:]: float(row[1].split()[0]) for row in rows if row[1].endswith("GB |")}
+    for name, called in (("journal.jsonl", "journal"), ("manifest.csv", "manifest")):
+        assert found[called] >= round(million[name] / million["files"] / 100, 1)

@@ -16,7 +16,7 @@ from anonymize.training.objective import kinships
 OPPONENTS = ("contrastive", "histogram", "restorer")
 ALL = {"opponents": OPPONENTS, "replay": 2, "opponent_reset": 2, "opponent_pairs": "mixed"}
 BETTER = [
-    {"verification_loss": "genuine"},
+    {"verification_loss": "genuine", "auxiliary": "updated"},
     {"verification_loss": "match", "balance": "norms"},
     {"verification_loss": "infonce", "balance": "constraint", "auxiliary_target": "features"},
     {"auxiliary_target": "logits", **ALL},

@@ -20,6 +20,7 @@ KINDS = [
     {"auxiliary_target": "logits"},
     {"auxiliary_target": "features"},
     {"verification_loss": "match"},
+    {"verification_loss": "infonce"},
     {"opponents": ["contrastive", "histogram", "restorer"], "verification_loss": "genuine"},
 ]
 

@@ -62,10 +62,11 @@ def _last(found: dict, case: Case | None) -> str:
 def _row(case: dict) -> tuple[str, ...]:
     plain = case.get("plain_seconds")
     memory = " / ".join(f"{m:,.0f} MiB" for m in case.get("mebibytes", ()))
+    waited = case["amount"] == 1 and not plain  # how long, and not how often
     return (
         case["name"],
         f"{case['amount']:,} {case['unit']}",
-        f"{case['amount'] / case['seconds']:.3g}",
+        f"in {case['seconds']:.3g} s" if waited else f"{case['amount'] / case['seconds']:.3g}",
         f"{case['amount'] / plain:.3g}" if plain else "–",
         f"{case['ratio']:.2f}" if plain else "–",
         memory or "–",
