@@ -94,13 +94,19 @@ def test_what_is_late_says_so(monkeypatch):
 
 
 def test_a_name_is_of_one_model():
-    """In all evaluations of the same images of which methods were told the same findings; what was
-    trained is known by its weights."""
+    """In all evaluations of the same images, in one precision, of which methods were told the same
+    findings; what was trained is known by its weights."""
     models: dict[tuple, set] = {}
     for key in evaluations():
         own = tables.results(key)
         about = own.source
-        images = (about.name, about.size, about.images, *about.held_back)
+        images = (
+            about.name,
+            about.size,
+            about.images,
+            own.options.get("precision"),
+            *about.held_back,
+        )
         for title, method in own.titled:
             kind = method.fingerprint or frozenset(method.options.items())
             models.setdefault((*images, title), set()).add(kind)
@@ -196,7 +202,7 @@ def test_the_headline_is_of_generators_beside_their_control_and_floors():
 def test_generators_are_shown_with_their_intervals_where_an_evaluation_has_them():
     own = reproduced.results(headline.MINIATURE)
     game = next(g for g in own.generators if g.options.items() >= headline.KIND.items())
-    assert headline._surpassed(game) == []  # measured before
+    assert headline._surpassed(game)
     shown = Estimate(mean=-0.01, sd=0.002, runs=(-0.012, -0.008), ci95=(-0.03, 0.01))
     less = Difference(to="x", role="control", difference=shown, p=0.3, p_holm=0.6)
     known = {"ensemble": (less,)}
