@@ -206,7 +206,8 @@ def test_generators_are_shown_with_their_intervals_where_an_evaluation_has_them(
     shown = Estimate(mean=-0.01, sd=0.002, runs=(-0.012, -0.008), ci95=(-0.03, 0.01))
     less = Difference(to="x", role="control", difference=shown, p=0.3, p_holm=0.6)
     known = {"ensemble": (less,)}
-    game = game.model_copy(update={"matched_differences": known, "retrained_differences": (less,)})
+    found = {"matched_differences": known, "retrained_differences": (less,), "differences": {}}
+    game = game.model_copy(update=found)
     (said,) = headline._surpassed(game)
     words = "−0.010 (−0.030 to +0.010), p 0.6"
     assert f"ensemble, matched impostors, {words}; classifier retrained, {words}." in said
