@@ -2,10 +2,10 @@
 
 A label map is few values in connected regions, in no order of brightness; and the labels of an
 image must not explain its brightness, neither pixel by pixel nor over areas, each by itself or all
-together. The bounds were found on the lung masks of COVID-19 radiographs, of which the image's
-brightness is explained to 0.62 at most, and on radiographs cut into levels (0.69 and more of four).
-Nor may few labels be what one level of the image cuts off: those masks correlate with the best
-level to 0.75 at most, levels of the same radiographs, smoothed to as few parts, to 0.9 mostly.
+together. The bounds were found on the lung masks of 158 COVID-19 radiographs, which explain 0.69 of
+the image's brightness at most, and on radiographs cut into four levels (0.73 and more). Nor may few
+labels be what one level of the image cuts off: those masks correlate with the best level to 0.81 at
+most, levels of the same radiographs, smoothed to two parts, mostly to more than 0.9.
 """
 
 from __future__ import annotations
