@@ -52,7 +52,7 @@ def headline() -> str:
         ["real images", "–", *_linked(_of(real)), utility(real, "retrained")],
         [title, _moved(played), *_linked(_of_all(game)), taught],
         [
-            f"{control.name} that moves as far (control)",
+            f"{control.name} that moves as far as the first (control)",
             _moved([control]),
             *_linked(_of(control)),
             utility(control, "retrained"),

@@ -13,6 +13,7 @@ from typing import Any
 
 from anonymize.configuration import train_options
 from anonymize.errors import UsageError
+from anonymize.prichexy_net import PriCheXyNet
 from attacks.commands.evaluate import choices_of, options_of
 from attacks.commands.evaluate import command as evaluate_command
 from attacks.evaluation.checks.checks import run_checks
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 RUN = " --run RUN"
 OTHER_RUN = "a run of another evaluation"
+WARP_MENDED = "2026-11-29"  # before, what computed in bfloat16 learnt through rounded coordinates
 COMMAND = re.compile(r"`(attacks evaluate [^`]+)`")
 
 
@@ -76,6 +78,15 @@ def differences(key: str, page: str) -> list[str]:
         least = (list(_unequal(training, other, _DEFAULTS)) for other in trainings)
         found += min(least, key=len, default=["the training of a method"])
     return found
+
+
+def rounded(own: Results) -> bool:
+    """Whether generators of an evaluation learnt through a warp rounded to 8 bits, as those without
+    control points did in bfloat16 (tests/benchmarks/bench_rounding.py)."""
+    early = own.made is None or own.made.date < WARP_MENDED
+    learnt = [method for method in own.methods if method.name == PriCheXyNet.name]
+    free = any("controls" not in method.options for method in learnt)
+    return early and free and own.options["precision"] == "bf16"
 
 
 def results(key: str) -> Results:

@@ -65,6 +65,7 @@ from measured import (
 from reproduced import RESULTS, ROOT, results
 from verdicts import example, verdicts
 
+from anonymize.prichexy_net import PriCheXyNet
 from anonymize.statistics import AS_BEFORE, FORMULA
 from attacks.evaluation.checks.check_record import NAME as OWN_TESTS
 from attacks.reporting.comparison import notes, table_1
@@ -110,6 +111,7 @@ FURTHER = {
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 OF_RUNS = "today's, but of means over runs"
+ROUNDED = "generators learnt through a warp whose coordinates were rounded (docs/miniature.md)"
 ALL_OUTPUTS = "2026-11-27T22:27"  # since when releases of sets are measured as today
 BEFORE = f"{OLDER}, and releases of sets were measured otherwise"
 SHOWN = (
@@ -181,8 +183,16 @@ def _own(key: str) -> Iterator[tuple[Path, str]]:
     shown = tables_of(found) | {"table1.md": text(table_1(found), notes(found))}
     for name, page in shown.items():
         if (path := RESULTS / key / name).is_file():
-            why = f"the documented command gives other options: {'; '.join(late(key))}."
-            yield path, page + (f"\n**To be made again**: {why}\n" if late(key) else "")
+            yield path, page + _to_be_made_again(key, page)
+
+
+def _to_be_made_again(key: str, page: str) -> str:
+    why = []
+    if late(key):
+        why.append(f"the documented command gives other options: {'; '.join(late(key))}")
+    if PriCheXyNet.name in page and reproduced.rounded(results(key)):
+        why.append(ROUNDED)
+    return f"\n**To be made again**: {'; '.join(why)}.\n" if why else ""
 
 
 def _reproduced() -> str:
