@@ -6,7 +6,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from anonymize.errors import UsageError, did_you_mean
+from anonymize.errors import UsageError, did_you_mean, printable
 
 # A field of several names, which the command line gives with commas between them.
 LISTED = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
@@ -65,7 +65,7 @@ def _explain(error: ErrorDetails, model: type[Options]) -> str:
     message = error["msg"].removeprefix("Value error, ").replace("Input should", "it must")
     if not place:
         return message
-    return f"option {place}: {message}; got {error['input']!r}"
+    return f"option {place}: {message}; got {printable(repr(error['input']))}"
 
 
 def nearest(place: str, section: type[Options], model: type[Options]) -> str:

@@ -1,4 +1,4 @@
-"""NaN and infinity are no option of anything, and the message says so."""
+"""What no section of options takes, and how it is said."""
 
 import pytest
 
@@ -26,3 +26,9 @@ class Free(Options):
 def test_a_section_takes_finite_numbers(section, made, value):
     with pytest.raises(UsageError, match=r"it must be a finite number; got"):
         validated(section, made(value))
+
+
+def test_a_long_value_is_not_repeated_whole():
+    with pytest.raises(UsageError, match=r"option x: .*; got '1, 1") as caught:
+        validated(Free, {"x": "1, " * 10_000})
+    assert len(str(caught.value)) < 200
