@@ -51,7 +51,7 @@ from compared import (
     together,
     very_films,
 )
-from frontier import frontier
+from frontier import frontier, others
 from headline import headline
 from measured import (
     answers_by_attackers,
@@ -334,5 +334,6 @@ if __name__ == "__main__":
     for picture, (key, draw) in PICTURES.items():
         draw(results(key), ROOT / "docs" / picture)
     frontier(ROOT / "docs" / "frontier.png")
+    others(ROOT / "docs" / "frontier_others.png")
     for page in pages():
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
