@@ -28,6 +28,7 @@ TITLES = {
     "auc_listed": "AUC, listed pairs",
     "auc_validation": "AUC, validation part",
     "auc_within": "AUC, within the release",
+    "auc_members": "AUC, members against outsiders",
     "precision_at_1": "precision@1",
     "precision_at_1_own": "precision@1, this contributor",
     "precision_at_1_coin": "precision@1 of a coin",

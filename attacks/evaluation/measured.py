@@ -13,7 +13,7 @@ from anonymize.options import TrainOptions
 from anonymize.seeds import derive_seed
 from anonymize.statistics import Measured, measure_auc
 from attacks.evaluation.coins import luck_of_sets
-from attacks.evaluation.scored import WITHIN, Scores
+from attacks.evaluation.scored import MEMBERS, WITHIN, Scores
 from attacks.knowledge.scenarios import Scenario
 from attacks.knowledge.trial import Release
 from attacks.measuring import outputs
@@ -65,6 +65,10 @@ class Measurer:
         for prefix, sides in asked_of.items():
             own = own_guesses(every, *sides, **drawn)
             found |= {prefix + name: guesses for name, guesses in own.items()}
+        if MEMBERS in made:
+            reached, member = made[MEMBERS]
+            people = np.arange(len(member))
+            found[MEMBERS] = measure_auc(reached, member > 0, people, **self._drawn)
         if scenario == "before-after":
             return found
         given = every, (probes, gallery), self.data.table

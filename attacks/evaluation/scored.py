@@ -26,7 +26,8 @@ from attacks.registry import Chosen
 from attacks.training.learning import Learning
 
 WITHIN = "auc_within"  # of released images among each other
-Scores = dict[str, np.ndarray]  # by part, or `WITHIN`
+MEMBERS = "auc_members"  # of who may be in the release: `membership.Game.scores`
+Scores = dict[str, np.ndarray]  # by part, or `WITHIN`, or `MEMBERS`
 
 
 @dataclass
@@ -72,6 +73,8 @@ class Scorer:
         made = {p: linked(attacker, *view.compared(scenario, p)) for p in self.parts(chosen)}
         if scenario == "released-real" and chosen.level.learns == "released":
             made[WITHIN] = linked(attacker, *view.compared("released-released", part))
+        if self._asks_who_is_in(chosen) and (game := release.game(part)) is not None:
+            made[MEMBERS] = game.scores(attacker)
         return made
 
     def together(self, chosen: Chosen, own: Mapping[str, Scores], release: Release) -> Scores:
@@ -84,6 +87,11 @@ class Scorer:
     def scenario(self, chosen: Chosen) -> Scenario:
         """What an attacker compares."""
         return asked_of(chosen.level.compares, self.plan.options.evaluation.scenario)
+
+    def _asks_who_is_in(self, chosen: Chosen) -> bool:
+        """Whether it looks for people in the release of an evaluation of the very films."""
+        asked = self.plan.options.evaluation.scenario
+        return chosen.level.sees == "pixels" and self.scenario(chosen) == asked == "before-after"
 
     def parts(self, chosen: Chosen) -> list[str]:
         """The parts that an attacker scores."""

@@ -25,7 +25,7 @@ from anonymize.data.dataset import Dataset
 from anonymize.data.released import released_images
 from anonymize.data.table import PARTS
 from anonymize.errors import DataError, counted
-from anonymize.set_anonymizer import Radiographs, SetAnonymizer
+from anonymize.set_anonymizer import Radiographs, SetAnonymizer, SetRelease
 from attacks.measuring.metrics import Contributors
 
 
@@ -109,15 +109,8 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
     Raises DataError: a part of which nothing is released."""
     if not isinstance(model, SetAnonymizer):
         return Released(released_images(model, data.images, device=device, bits=bits).pixels)
-    told, largest = data.told.targets, 2**bits - 1
-    names = data.table.frame["image_id"].to_numpy()
-    sets = {
-        part: Radiographs(
-            Rows(data.images, rows), data.patients[rows], told[rows], names[rows].tolist()
-        )
-        for part in PARTS
-        for rows in [data.table.part(part)]
-    }
+    told = data.told.targets
+    sets = {part: radiographs(data, data.table.part(part)) for part in PARTS}
     model.fit(sets["train"])
     shape, count = data.images.batch(np.zeros(0, int)).shape[1:], len(data.table)
     pixels = [torch.zeros((count, *shape), dtype=torch.uint8 if bits == 8 else None)]
@@ -135,8 +128,7 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
                 "output, or a smaller pool"
             )
         parts[part] = PartFigures(len(release), len(np.unique(release.groups)), release.bound)
-        levels = (release.images.batch(np.arange(len(release))) * largest).round()
-        stored = levels.to(torch.uint8) if bits == 8 else levels / largest
+        stored = stored_levels(release, pixels[0].dtype)
         stands_for, left = shared_out(release.contributors)
         own, numbers = np.array([*stands_for.items()]).T
         pixels[0][rows[own]] = stored[numbers]
@@ -156,6 +148,19 @@ def released_by(model: Anonymizer, data: Dataset, *, device: torch.device, bits:
         np.concatenate(said) if model.says else None,
         np.concatenate(image),
     )
+
+
+def radiographs(data: Dataset, rows: np.ndarray) -> Radiographs:
+    """Rows of a data set as a method of sets is given them."""
+    names = data.table.frame["image_id"].to_numpy()[rows].tolist()
+    return Radiographs(Rows(data.images, rows), data.patients[rows], data.told.targets[rows], names)
+
+
+def stored_levels(release: SetRelease, dtype: torch.dtype) -> Tensor:
+    """The outputs (M, 1, H, W) rounded as files hold them: uint8, or 16 bits as float32."""
+    largest = 255 if dtype == torch.uint8 else 65535
+    levels = (release.images.batch(np.arange(len(release))) * largest).round()
+    return levels.to(torch.uint8) if dtype == torch.uint8 else levels / largest
 
 
 def standing_for(rows: np.ndarray, there: np.ndarray, image: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ release of sets, after what the method says that can be undone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -24,6 +24,7 @@ from anonymize.set_anonymizer import SetAnonymizer
 from attacks.attacker import Attacker, Auxiliary, ImageSet, Knowledge
 from attacks.knowledge.inversion import each, mean_release, undone
 from attacks.knowledge.levels import Level, Setting
+from attacks.knowledge.membership import Game, game
 from attacks.knowledge.scenarios import Scenario, owners_in, probes_and_gallery
 from attacks.knowledge.set_release import Released, standing_for
 from attacks.measuring.covariates import covariates_of
@@ -151,6 +152,7 @@ class Release:
     model: Anonymizer
     device: torch.device
     seed: int
+    _games: dict[str, Game | None] = field(default_factory=dict, init=False)
 
     @cached_property
     def plain(self) -> View:
@@ -166,6 +168,16 @@ class Release:
         """Codes of the patients of a part, ascending, those of withheld images, too."""
         every = self.real(part).owners
         return np.unique(owners_in(scenario, every, every)[0].patient)
+
+    def game(self, part: str) -> Game | None:
+        """Who is asked about that may be in a release of a part, whose outputs are of several
+        people; None of other methods, and where too few can be asked about."""
+        if not isinstance(self.model, SetAnonymizer) or self.model.people < 2:
+            return None
+        if part not in self._games:
+            seed = derive_seed(self.seed, "members")
+            self._games[part] = game(self.model, self.data, self.real(part), seed=seed)
+        return self._games[part]
 
     def seen_with(self, knowledge: Knowledge) -> View:
         """What an attacker of some knowledge sees of it."""

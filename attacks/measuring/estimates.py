@@ -100,6 +100,11 @@ class Figures(Record):
     auc_listed: Figure = None
     auc_validation: Figure = None
     auc_within: Figure = Field(None, description="AUC within the release, no real image compared")
+    auc_members: Figure = Field(
+        None,
+        description="of releases of sets, asked for the very films: AUC of telling people who are "
+        "in a release from people who are not, by films of theirs that did not go in",
+    )
     precision_at_1: Figure = None
     precision_at_1_own: Figure = Field(
         None,

@@ -19,6 +19,7 @@ GUESSES = {
     "patients given away": "r_s",
     "patients given away, a coin": "r_s_coin",
 }
+MEMBERS = "members against outsiders, other films"
 COMPARED = {
     "released-real": "released ↔ real",
     "released-released": "released ↔ released",
@@ -107,12 +108,16 @@ def _guessed(found: Figures | None, figure: str) -> Estimate | None:
 def _by_reading(
     results: Results, attacks: Sequence[Attack | None]
 ) -> Iterator[tuple[str, list[str]]]:
-    """The rows of one attacker: each reading; the first one with one pair a patient, too."""
+    """The rows of one attacker: each reading; the first one with one pair a patient, too; and who
+    is in a release at all."""
     for n, reading in enumerate(readings.measured(results)):
         yield readings.SHORT[reading], [_auc(attack, reading) for attack in attacks]
         alone = [_one_pair(attack, reading) for attack in attacks]
         if not n and any(cell != "–" for cell in alone):
             yield f"{readings.SHORT[reading]}, one pair a patient", alone
+    members = [attack and attack.estimate("auc_members") for attack in attacks]
+    if any(members):
+        yield MEMBERS, [_between(auc) if auc else "–" for auc in members]
 
 
 def _strongest_rows(

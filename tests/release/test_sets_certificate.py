@@ -70,7 +70,9 @@ CHANGES = {
     "half a count": lambda t: t["in_common"].update(groups_alike=1.5),
     "a note on findings": lambda t: t["in_common"].update(note="Zlatarov"),
     "another version": lambda t: t.update(certificate=1),
-    "no version yet": lambda t: t.update(certificate=3),
+    "no version yet": lambda t: t.update(certificate=4),
+    "a bound and a reason for none": lambda t: t.update(no_bound=certificate.NO_BOUND),
+    "neither a bound nor a reason": lambda t: t.update(guess_at_most=None),
     "keys of an older version": lambda t: t.update(groups_of_one_label_set=0.5),
     "all of an older version": lambda t: t.update(OF_IMAGES),
     "more inputs": lambda t: t.update(inputs=t["inputs"] + 1),
@@ -93,6 +95,7 @@ def older(out, **change):
     """The certificate of ``out`` and its page as version 1 wrote them."""
     told = json.loads((out / "certificate.json").read_bytes())
     as_before = {}
+    del told["no_bound"]
     for key, value in told.items():
         as_before |= OF_IMAGES if key == "in_common" else {key: value}
     as_before |= {"certificate": 1, **change}
@@ -113,6 +116,43 @@ def older(out, **change):
 def test_releases_of_version_1_still_verify_and_their_figures_are_held_to_it(out, change):
     older(out, **change)
     assert verify.verify(out).sound is not bool(change)
+
+
+def test_releases_of_version_2_still_verify(out):
+    told = json.loads((out / "certificate.json").read_bytes())
+    del told["no_bound"]
+    as_before = json.dumps(told | {"certificate": 2}, indent=2) + "\n"
+    (out / "certificate.json").write_text(as_before)
+    assert verify.verify(out).sound
+
+
+def test_where_no_bound_is_promised_json_and_page_say_so_and_why(tmp_path):
+    case = Case(tmp_path, "mosaic:g=2,m=2").begin()
+    case.apply()
+    out = case.base / "out"
+    assert verify.verify(out).sound
+    told = json.loads((out / "certificate.json").read_bytes())
+    assert told["guess_at_most"] is None
+    assert told["no_bound"].startswith("No bound on P@1")
+    assert "patches are the person's own pixels" in told["no_bound"]
+    said = (out / "certificate.md").read_text()
+    assert f"- {told['no_bound']}\n" in said[said.index("## What is not promised") :]
+    assert "right at most | no bound is promised |" in said
+    changes = {"none": {"no_bound": None}, "a note": {"no_bound": "Zlatarov Anna"}}
+    older = {key: value for key, value in told.items() if key != "no_bound"}
+    for content in (*(told | change for change in changes.values()), older):
+        (out / "certificate.json").write_text(json.dumps(content, indent=2) + "\n")
+        assert not verify.verify(out).sound
+    (out / "certificate.json").write_text(json.dumps(older | {"certificate": 2}, indent=2) + "\n")
+    lines = said.replace("no bound is promised |", "– |").replace(f"- {told['no_bound']}\n", "")
+    (out / "certificate.md").write_text(lines)
+    assert verify.verify(out).sound  # as version 2 wrote it
+
+
+def test_a_bound_needs_no_reason(out):
+    told = json.loads((out / "certificate.json").read_bytes())
+    assert told["no_bound"] is None
+    assert "No bound on P@1" not in (out / "certificate.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["certificate.json", "certificate.md", "labels.csv"])

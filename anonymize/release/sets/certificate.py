@@ -4,11 +4,13 @@
 can put anything else there unseen; ``certificate.md`` follows from it.
 
 Version 1 counted sets of labels of images, where people may be alike in a finding unseen; version 2
-says what they have in common. Releases of version 1 still verify.
+says what they have in common; version 3 also that no bound is promised, and why, where there is
+none. Releases of versions 1 and 2 still verify.
 """
 
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -43,6 +45,9 @@ MEASURED = (
     "What attackers reached was measured on other images; who has more of these, more patients to "
     "learn from or more time, may reach more."
 )
+NO_BOUND = "No bound on P@1, how often a first guess at who is in an output is right, is promised: "
+OWN_PIXELS = "patches are the person's own pixels, and whoever has the image may know them again."
+NONE_NAMED = "the method names none."
 DIGITS = 3  # of figures that were measured
 SOURCE = re.compile(r"[a-z][a-z0-9-]{0,31}")
 Figure = Annotated[list[float], Field(min_length=3, max_length=3)]
@@ -94,7 +99,7 @@ class Certificate(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    certificate: Literal[1, 2] = 2
+    certificate: Literal[1, 2, 3] = 3
     method: str
     options: dict[str, bool | int | float | str] = Field(description="without secrets")
     size: int = Field(ge=16, le=LARGEST)
@@ -118,6 +123,9 @@ class Certificate(BaseModel):
     in_common: InCommon | None = Field(None, description="version 2")
     largest_share_of_an_image: float | None = Field(gt=0, le=1)
     guess_at_most: float | None = Field(gt=0, le=0.5)
+    no_bound: str | None = Field(
+        default_factory=lambda told: no_bound(told), description="why guess_at_most is null"
+    )
     measured: Measured | None = None
     not_promised: list[str] = Field(default_factory=lambda told: not_promised(told["measured"]))
 
@@ -125,6 +133,8 @@ class Certificate(BaseModel):
     def _fits(self) -> Self:
         if not METHOD.fullmatch(self.method) or not all(map(is_plain, self.options.items())):
             raise ValueError("a method or an option of another form")
+        if self.no_bound != no_bound(dict(self)):
+            raise ValueError("another reason why there is no bound")
         if self.not_promised != not_promised(self.measured):
             raise ValueError("another list of what is not promised")
         if self.inputs != self.released + self.not_grouped + self.quarantined + self.left_out:
@@ -178,13 +188,22 @@ class Certificate(BaseModel):
 
     def written(self) -> bytes:
         """The one form in which it is written."""
-        told = self.model_dump(exclude={"in_common"} if self.certificate == 1 else OF_IMAGES)
+        later = {1: {"in_common", "no_bound"}, 2: OF_IMAGES | {"no_bound"}}
+        told = self.model_dump(exclude=later.get(self.certificate, OF_IMAGES))
         # As releases were before there was such a thing.
         if self.measured is None:
             del told["measured"]
         else:
             told["measured"] = self.measured.model_dump(exclude_none=True)
         return (json.dumps(told, indent=2) + "\n").encode()
+
+
+def no_bound(told: Mapping[str, Any]) -> str | None:
+    """Why a certificate with these figures has no bound on a guess; None where it has one, and
+    where its version did not say."""
+    if told["guess_at_most"] is not None or told["certificate"] < 3:
+        return None
+    return NO_BOUND + (NONE_NAMED if told["largest_share_of_an_image"] is None else OWN_PIXELS)
 
 
 def not_promised(measured: Measured | None) -> list[str]:

@@ -27,7 +27,7 @@ def written(certificate: Certificate) -> bytes:
         *_measured(c),
         "## What is not promised",
         "",
-        *(f"- {text}" for text in c.not_promised),
+        *(f"- {text}" for text in (*filter(None, [c.no_bound]), *c.not_promised)),
     ]
     return ("\n".join(lines) + "\n").encode()
 
@@ -97,7 +97,9 @@ def _figures(c: Certificate) -> list[tuple[str, str]]:
         ("largest share of an image of anybody that is shown", c.largest_share_of_an_image),
         ("a guess at which contributor somebody is, right at most", c.guess_at_most),
     ]
-    return [(name, _text(value)) for name, value in found]
+    if c.no_bound is not None:
+        found[-1] = (found[-1][0], "no bound is promised")
+    return [(name, value if isinstance(value, str) else _text(value)) for name, value in found]
 
 
 def _labels(c: Certificate) -> list[str]:
