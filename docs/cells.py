@@ -8,7 +8,15 @@ import numpy as np
 from attacks.evaluation.checks.choice_checks import looking_for_patients
 from attacks.measuring.estimates import Estimate, Figures, OperatingPoint
 from attacks.reporting.generator_table import differences
-from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE, auc, difference_to
+from attacks.reporting.readings import (
+    ALL,
+    MATCHED,
+    NAMES,
+    NONE_ALIKE,
+    auc,
+    difference_to,
+    figures,
+)
 from attacks.reporting.tables import compared, in_words, not_worse, number, training_in_words
 from attacks.results import SETS, Attack, Method, Results, name_of
 
@@ -25,6 +33,12 @@ FEW = 0.1  # a rate below which a tenth of a percent counts
 CONTROL = "control"  # what a method has to surpass, whatever its title
 
 
+def titled(title: str, method: Method) -> str:
+    """How far its generator was trained stands beside it."""
+    trained = training_in_words(method)
+    return title if trained == "–" else f"{title} ({trained})"
+
+
 def several(values: Iterable[float]) -> str:
     """Their mean, and their deviation where there are several."""
     found = list(values)
@@ -37,11 +51,6 @@ def several(values: Iterable[float]) -> str:
 def strongest(method: Method) -> str:
     name, attack = method.strongest_by_image
     return f"{name} {reading(attack, MATCHED)}"
-
-
-def seeds(method: Method) -> str:
-    attacks = (method.strongest_by_image[1], method.privacy["verification"])
-    return ", ".join(f"{len(a.auc.runs)}{' from one start' * a.warm_start}" for a in attacks)
 
 
 def reading(attack: Attack, reading: str) -> str:
@@ -75,7 +84,8 @@ def best_guess(
     """Who has the highest rate, the first of ``figures`` that was measured, of all attackers that
     take every image alone, and what it reads: who links pairs best need not guess best."""
     found = []
-    for key, attack in looking_for_patients(method).items():
+    asked = looking_for_patients(method) or method.privacy  # all look for the very films, or none
+    for key, attack in asked.items():
         own = attack.matched if matched else attack
         rate = own and next(filter(None, map(own.estimate, figures)), None)
         if rate and name_of(key) != SETS:
@@ -86,6 +96,14 @@ def best_guess(
 def most(method: Method, *figures: str, matched: bool = False) -> str:
     best = best_guess(method, *figures, matched=matched)
     return "–" if best is None else f"{best[0]} {share(best[2])}"
+
+
+def guessed_most(figure: str, which: str) -> Callable[[Method], str]:
+    return lambda method: most(method, figure, matched=which == MATCHED)
+
+
+def linked_by(attacker: str, which: str) -> Callable[[Method], str]:
+    return lambda method: reading(method.privacy[attacker], which)
 
 
 def share(found: Estimate | None) -> str:
@@ -107,16 +125,27 @@ def missed(point: OperatingPoint) -> str:
     return share(point.false_non_match_rate) + ("" if point.certified else " °")
 
 
-def missed_at(rate: float) -> str:
-    return f"missed at {100 * rate:g} %"
+def missed_at(rate: float, which: str) -> str:
+    return f"missed at {100 * rate:g} %, {NAMES[which]}"
 
 
-def missed_by_strongest(rate: float) -> Callable[[Method], str]:
-    """Genuine pairs that the strongest attacker misses where so few matched impostors pass."""
+def missed_by_strongest(rate: float, which: str) -> Callable[[Method], str]:
+    """Genuine pairs that the strongest attacker misses where so few of these impostors pass."""
 
     def cell(method: Method) -> str:
-        points = method.strongest_by_image[1].headline.operating_points
+        found = figures(method.strongest_by_image[1], which)
+        points = found.operating_points if found else ()
         return next((missed(p) for p in points if p.false_match_rate == rate), "–")
+
+    return cell
+
+
+def error_rate(which: str) -> Callable[[Method], str]:
+    """The strongest attacker's equal error rate."""
+
+    def cell(method: Method) -> str:
+        found = figures(method.strongest_by_image[1], which)
+        return share(found and found.estimate("equal_error_rate"))
 
     return cell
 
@@ -140,15 +169,25 @@ def loses_less(method: Method) -> str:
 
 
 STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
-PUBLISHED, UNTRAINED = (f"{k} ↓, {NAMES[MATCHED]}" for k in ("published attacker", "no training"))
+READINGS = (MATCHED, ALL)
+ATTACKERS = {"published attacker": "verification", "no training": "training-free"}
+BOTH = {  # what an attacker reaches, matched impostors first
+    f"{title} ↓, {NAMES[which]}": (key, which)
+    for title, key in ATTACKERS.items()
+    for which in READINGS
+}
 RETRAINED = "classifier retrained ↑"
 RATES = (1e-2, 1e-3, 1e-4)  # of false matches
-GUESSED = tuple(f"{name}, {NAMES[ALL]}" for name in ("first guess right", "patients given away"))
-LIKE = f"first guess right, {NAMES[MATCHED]}"
+GUESSES = {"first guess right": "precision_at_1", "patients given away": "r_s"}
+GUESSED = {
+    f"{name}, {NAMES[which]}": (figure, which)
+    for name, figure in GUESSES.items()
+    for which in READINGS
+}
 R_S = f"R_s, {NAMES[ALL]}"  # of all patients, as the paper on whole slides has it
 ONE_PAIR = "the same, one pair a patient"
 NO_WORSE = "retrained no worse by δ"
-TRAINED, CALIBRATED = "generator trained", "ECE of the retrained ↓"
+CALIBRATED = "ECE of the retrained ↓"
 LESS_REAL = "the same less itself on real images"
 CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[0]: strongest,
@@ -156,35 +195,30 @@ CELLS: dict[str, Callable[[Method], str]] = {
     STRONGEST[1]: lambda m: reading(m.strongest_by_image[1], ALL),
     LESS_REAL: lambda m: less(m, "real"),
     "less the control": lambda m: less(m, CONTROL),
-    GUESSED[0]: lambda m: most(m, "precision_at_1"),
-    LIKE: lambda m: most(m, "precision_at_1", matched=True),
-    GUESSED[1]: lambda m: most(m, "r_s"),
-    PUBLISHED: lambda m: reading(m.privacy["verification"], MATCHED),
-    UNTRAINED: lambda m: reading(m.privacy["training-free"], MATCHED),
-    "EER": lambda m: share(m.strongest_by_image[1].headline.estimate("equal_error_rate")),
+    **{title: guessed_most(*of) for title, of in GUESSED.items()},
+    **{title: linked_by(*of) for title, of in BOTH.items()},
     R_S: lambda m: most(m, "r_s_all"),
-    **{missed_at(rate): missed_by_strongest(rate) for rate in RATES},
+    **{f"EER, {NAMES[which]}": error_rate(which) for which in READINGS},
+    **{missed_at(r, which): missed_by_strongest(r, which) for r in RATES for which in READINGS},
     "read in released images ↑": on_released,
     CALIBRATED: calibration,
-    "trainings": seeds,
-    TRAINED: training_in_words,
     "classifier frozen ↑": lambda m: utility(m, "frozen"),
     RETRAINED: lambda m: utility(m, "retrained"),
     NO_WORSE: loses_less,
 }
-COMPARED = (*STRONGEST, PUBLISHED, UNTRAINED, "trainings", "classifier frozen ↑", RETRAINED)
+COMPARED = (*STRONGEST, *BOTH, "classifier frozen ↑", RETRAINED)
 LINKED = (
     *(STRONGEST[0], ONE_PAIR, STRONGEST[1], LESS_REAL, "less the control"),
-    *(LIKE, *GUESSED, TRAINED),
+    *(*GUESSED, R_S),
 )
-ERRORS = ("EER", *map(missed_at, RATES))
-BY_LOT = {"EER": "50 %"} | {missed_at(rate): f"{100 - 100 * rate:g} %" for rate in RATES}
-OPERATING = (*ERRORS, GUESSED[1], R_S, TRAINED)
+BY_LOT = {f"EER, {NAMES[which]}": "50 %" for which in READINGS} | {
+    missed_at(r, which): f"{100 - 100 * r:g} %" for r in RATES for which in READINGS
+}
+OPERATING = tuple(BY_LOT)
 READ = (
     "classifier frozen ↑",
     RETRAINED,
     NO_WORSE,
     "read in released images ↑",
     CALIBRATED,
-    TRAINED,
 )

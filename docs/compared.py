@@ -6,6 +6,7 @@ from typing import Any
 
 from cells import (
     CONTROL,
+    READINGS,
     RETRAINED,
     STRONGEST,
     best_guess,
@@ -23,8 +24,8 @@ from anonymize.prichexy_net import PriCheXyNet
 from attacks.measuring.estimates import GroupRate
 from attacks.recommending.evidence import strongest as highest
 from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
-from attacks.reporting.tables import false_match_rate, group_rate, in_words, markdown, signed, text
-from attacks.results import REAL, Method, Results
+from attacks.reporting.tables import false_match_rate, in_words, markdown, signed, text
+from attacks.results import REAL, Attack, Method, Results
 from baselines.random_warp import RandomWarp
 
 MINIATURE, DRAWN, STRONG = "miniature", "miniature/drawn", "miniature/strong"
@@ -60,6 +61,7 @@ OF_SETS = (  # what is told of a release of sets
     f"first guess is in it, {NAMES[MATCHED]}",
     f"the same, {NAMES[ALL]}",
     f"first guess is this one, {NAMES[MATCHED]}",
+    f"the same, {NAMES[ALL]}",
     f"patients given away, {NAMES[MATCHED]}",
     f"the same, {NAMES[ALL]}",
     f"`sets`, {NAMES[MATCHED]}",
@@ -79,7 +81,6 @@ CHOSEN = (  # the releases that are left to choose from, and what they are held 
     "mosaic read=1, g=4, m=16, uses=4, warp=0.1, band=coarse",
     "mosaic read=1, g=4, m=8, uses=2, warp=0.1, band=coarse",
 )
-READINGS = (MATCHED, ALL)
 
 
 def miniature(key: str = MINIATURE) -> str:
@@ -202,7 +203,9 @@ def sets_in_short() -> str:
     """Of some of them what decides: the attacker that links most, best guesses, and what both
     classifiers lose."""
     header = ["released as", "people in an output", f"highest of all ↓, {NAMES[MATCHED]}"]
-    header += [f"first guess is in it, {NAMES[MATCHED]}", f"patients given away, {NAMES[ALL]}"]
+    header += [f"the same, {NAMES[ALL]}"]
+    kinds = {"first guess is in it": "precision_at_1", "patients given away": "r_s"}
+    header += [f"{title}, {NAMES[which]}" for title in kinds for which in READINGS]
     header += ["classifier retrained − real images", "ResNet-18 retrained − real images"]
     known = {title: (method, other) for title, method, other in measured_sets()}
     rows = []
@@ -210,10 +213,10 @@ def sets_in_short() -> str:
         method, other = known[title]
         (name, attack), held = highest(method), method.sets
         lost = (one and one.utility.retrained.difference for one in (method, other))
-        guesses = (guessed(method, "precision_at_1", MATCHED), guessed(method, "r_s", ALL))
-        linked = f"{name} {reading(attack, MATCHED)}"
-        rows.append([title, str(held.contributors if held else 1), linked, *guesses])
-        rows[-1] += map(signed, lost)
+        linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
+        guesses = [guessed(method, kind, which) for kind in kinds.values() for which in READINGS]
+        people = str(held.contributors if held else 1)
+        rows.append([title, people, *linked, *guesses, *map(signed, lost)])
     own = results(SETS)
     return text((header, rows), [meaning(own), *floors(own)])
 
@@ -226,8 +229,8 @@ def _of_sets(title: str, method: Method) -> list[str]:
         reading(method.strongest_by_image[1], ALL),
         guessed(method, "precision_at_1", MATCHED),
         guessed(method, "precision_at_1", ALL),
-        most(method, "precision_at_1_own", "precision_at_1", matched=True),
-        *(guessed(method, "r_s", reading) for reading in (MATCHED, ALL)),
+        *very_one(method),
+        *(guessed(method, "r_s", which) for which in READINGS),
         *(reading(method.privacy["sets"], which) for which in READINGS),
         utility(method, "retrained"),
         signed(method.utility.retrained.difference),
@@ -244,6 +247,12 @@ def guessed(method: Method, figure: str, which: str) -> str:
     return f"{name} {share(rate)}" + (f"; a coin {100 * coin.mean:.1f} %" if coin else "")
 
 
+def very_one(method: Method) -> list[str]:
+    """How often a first guess is the patient whom an image stands for."""
+    asked = ("precision_at_1_own", "precision_at_1")
+    return [most(method, *asked, matched=which == MATCHED) for which in READINGS]
+
+
 def measured_sets() -> list[tuple[str, Method, Method | None]]:
     """Title of each release of the children at 96 px, of sets or beside them, how it was measured,
     and how with a larger classifier, if it was."""
@@ -254,43 +263,47 @@ def measured_sets() -> list[tuple[str, Method, Method | None]]:
 
 
 def together(keys: Iterable[str] = WHOLE) -> str:
-    """How often who is told which released images are of one patient links them, against all
-    impostors, by how many there are: one release a row."""
+    """How often who is told which released images are of one patient links them, by how many there
+    are: one release a row."""
     every = [results(key) for key in keys]
     found = {
-        title: {g.group: g for g in method.privacy[SETS].breakdown.facts["images"] if g.rate}
+        title: [_groups(method.privacy[SETS], which) for which in READINGS]
         for own in every
         for title, method in own.titled
     }
     (passed,) = {false_match_rate(own) for own in every}
-    counts = sorted({name for groups in found.values() for name in groups})
-    header = [f"linked, at {passed} false matches, {NAMES[ALL]}", *(f"of {n}" for n in counts)]
-    rows = [[title, *(_rate(groups.get(n)) for n in counts)] for title, groups in found.items()]
+    of = {name: one.patients for both in found.values() for name, one in both[0].items()}
+    asked = " / ".join(NAMES[which] for which in READINGS)
+    header = [f"linked, at {passed} false matches, {asked}"]
+    header += [f"of {name}, {of[name]} patients" for name in sorted(of)]
+    rows = [
+        [title, *(_rates([groups.get(name) for groups in both]) for name in sorted(of))]
+        for title, both in found.items()
+    ]
     return text((header, rows), dict.fromkeys(line for own in every for line in floors(own)))
 
 
 def very_films() -> str:
-    """How well attackers link a release to the films that went in, and how often their first guess
-    is such a film, against matched impostors: one release a row."""
+    """How well the best attacker links a release to the films that went in, and how often the first
+    guess of the best guesser is such a film: one release a row."""
     own = results("sets_before_after")
-    names = dict.fromkeys(name for method in own.methods for name in method.privacy)
-    header = ["released as", *names, *(f"{name}, first guess" for name in names), "a coin's"]
+    header = [f"highest ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header += [f"first guess is such a film, {NAMES[which]}" for which in READINGS]
     rows = []
     for title, method in own.titled:
-        attacks = [method.privacy[name] for name in names]
-        guessed = [figures(attack, MATCHED) for attack in attacks]
-        first = [share(found and found.estimate("precision_at_1")) for found in guessed]
-        coin = guessed[0] and guessed[0].estimate("precision_at_1_coin")
-        luck = f"{100 * coin.mean:.1f} %" if coin else "–"
-        rows.append([title, *(reading(a, MATCHED) for a in attacks), *first, luck])
-    return text((header, rows), [meaning(own), *floors(own)])
+        best = max(method.privacy, key=lambda key: auc(method.privacy[key], MATCHED).mean)
+        linked = [reading(method.privacy[best], which) for which in READINGS]
+        guesses = [guessed(method, "precision_at_1", which) for which in READINGS]
+        rows.append([title, f"{best} {linked[0]}", linked[1], *guesses])
+    return text((["released as", *header], rows), [meaning(own), *floors(own)])
 
 
 def strangers() -> str:
     """Methods that put strangers in everybody's place: what attackers find, those too that may ask
     the method, and what is taught beside the pool alone; others at their size."""
     header = ["released as", f"highest of all ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
-    header += [f"first guess is this one, {NAMES[MATCHED]}", RETRAINED, "retrained − real images"]
+    header += [f"first guess is this one, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header += [RETRAINED, "retrained − real images"]
     header += ["other people's images alone", "other people told by their films ↓"]
     rows = []
     own = results(CODES)
@@ -303,15 +316,24 @@ def strangers() -> str:
         )
         taught, pool, told = (in_words(figure, digits=2) for figure in read)
         linked = [f"{name} {reading(attack, MATCHED)}", reading(attack, ALL)]
-        guess = most(method, "precision_at_1_own", "precision_at_1", matched=True)
-        rows.append([title, *linked, guess, taught, signed(learnt.difference), pool, told])
+        said = [*linked, *very_one(method), taught, signed(learnt.difference), pool, told]
+        rows.append([title, *said])
     return text((header, rows), [meaning(own), *floors(own)])
 
 
-def _rate(group: GroupRate | None) -> str:
-    if group is None:
+def _groups(attack: Attack, which: str) -> dict[str, GroupRate]:
+    """By how many images there are of a patient, where there are enough of them."""
+    found = figures(attack, which)
+    return {g.group: g for g in found.breakdown.facts["images"] if g.rate}
+
+
+def _rates(both: list[GroupRate | None]) -> str:
+    """The rate with its interval / that of the other reading, and random guesses' of each."""
+    if None in both:
         return "too few"
-    return f"{group_rate(group)}, {group.patients} patients"
+    rates = [in_words(both[0].rate, digits=2), f"{both[1].rate.mean:.2f}"]
+    coins = [f"{one.coin:.2f}" for one in both if one.coin is not None]
+    return f"{' / '.join(rates)}; a coin {' / '.join(coins)}"
 
 
 def _kind(method: Method) -> tuple[str, str]:

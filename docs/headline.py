@@ -1,6 +1,6 @@
 """The README's table: PriCheXy-Net, trained, beside what it has to surpass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from cells import CONTROL, FLOORS, RETRAINED, several, utility
 from compared import MINIATURE
@@ -16,7 +16,8 @@ from attacks.results import REAL, Method
 from baselines.dp_pix import DPPix
 
 KIND = {"verification_weight": 10, "border": "replicate"}  # of the generators of the table
-STRONGEST = "ensemble"
+STRONGEST, WEAKER = "ensemble", ("verification", "training-free")
+Figure = Callable[[str, str], Estimate | None]  # of an attacker and a kind of impostors
 COLUMNS = {  # attacker, and the kind of impostors
     f"strongest, image by image ↓, {NAMES[MATCHED]}": (STRONGEST, MATCHED),
     f"the same, {NAMES[ALL]}": (STRONGEST, ALL),
@@ -68,7 +69,19 @@ def headline() -> str:
     header = ["released as", "moved by (px, RMS)", *COLUMNS, RETRAINED]
     images = f"{own.source.images} images of {own.source.patients} patients, {own.source.size} px."
     matched = readings.matched_pairs(own)
-    return text((header, rows), [f"{images} {matched}", readings.meaning(own), *_surpassed(game)])
+    whose = {"real images": _of(real), game.name: _of_all(game), "the control": _of(control)}
+    beside = _against_all(whose | {noise.name: _of(noise)})
+    said = [f"{images} {matched}", readings.meaning(own), beside, *_surpassed(game)]
+    return text((header, rows), said)
+
+
+def _against_all(whose: Mapping[str, Figure]) -> str:
+    """The other reading of the attackers that have one column."""
+    found = (
+        f"{title} {' / '.join(in_words(of(one, ALL), digits=2) for one in WEAKER)}"
+        for title, of in whose.items()
+    )
+    return f"Published attacker / no training, {NAMES[ALL]}: {'; '.join(found)}."
 
 
 def _surpassed(game: Generators) -> list[str]:
@@ -84,15 +97,15 @@ def _surpassed(game: Generators) -> list[str]:
     return [f"{game.name} less the control: {'; '.join(found)}. {NOTE}"] if found else []
 
 
-def _linked(figure: Callable[[str, str], Estimate | None]) -> list[str]:
+def _linked(figure: Figure) -> list[str]:
     return [in_words(figure(*asked), digits=2) for asked in COLUMNS.values()]
 
 
-def _of(method: Method) -> Callable[[str, str], Estimate | None]:
+def _of(method: Method) -> Figure:
     return lambda attacker, reading: readings.auc(method.privacy[attacker], reading)
 
 
-def _of_all(generators: Generators) -> Callable[[str, str], Estimate | None]:
+def _of_all(generators: Generators) -> Figure:
     kinds = {MATCHED: generators.matched, ALL: generators.auc}
     return lambda attacker, reading: kinds[reading][attacker]
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from reproduced import RESULTS
+from reproduced import RESULTS, results
 
 from attacks.check.known_answers import ASKED, Answer, table
 from attacks.evaluation.checks.check_record import committed, examined_by, shipped
 from attacks.registry import DONORS, every_level
+from attacks.reporting.readings import floors
 from attacks.reporting.tables import markdown
 
 
@@ -26,24 +27,36 @@ def known_answers() -> str:
     answers = [Answer.read(plain) for plain in measured["answers"]]
     counted = Counter(answer.verdict for answer in answers)
     found = ", ".join(f"{counted[one]} {one}" for one in ("right", "marked", "WRONG"))
-    return f"{table(answers)}\nOf {len(answers)}: {found}. {_run(measured)}.\n"
+    return f"{table(answers)}\nOf {len(answers)}: {found}. {_run(measured)}.\n\n{_floors()}\n"
 
 
 def answers_by_attackers() -> str:
     """The same releases by the attackers that were asked for: the strongest against matched
     impostors, and the verdict."""
-    found: dict[str, list[str]] = {}
+    by_chance = "*floor: a coin, true findings alone*"
+    found: dict[str, list[str]] = {"real images": [], by_chance: ["0.500"] * len(ASKED)}
     header, said = ["release"], []
     for name, attackers in ASKED.items():
         measured = json.loads((RESULTS / answered(name)).read_text(encoding="utf-8"))
         header.append(", ".join(f"`{key}`" for key in attackers))
         said.append(_run(measured))
+        found["real images"].append(f"{measured['answers'][0]['said']['real']:.3f}")
         for answer in map(Answer.read, measured["answers"]):
             verdict = answer.verdict.replace("WRONG", "**WRONG**")
             cells = found.setdefault(answer.case, [])
             cells.append(f"{answer.said.attacker} {answer.said.auc:.3f}, {verdict}")
     made = markdown(header, [[case, *cells] for case, cells in found.items()])
-    return f"{made}\nBy column: {'; '.join(said)}.\n"
+    return f"{made}\n{'; '.join(dict.fromkeys(said))}. Other floors: known_answers.md.\n"
+
+
+def _floors() -> str:
+    """As far as they are known of the bench: it keeps none of its evaluation."""
+    other = results("floors/phantom")
+    tested = f"{other.source.images} images of {other.source.patients} patients"
+    return (
+        "Floors were not measured on these images; against matched impostors a coin and true "
+        f"findings alone have 0.5 on any. Of another phantom, {tested}: {floors(other)[0]}"
+    )
 
 
 def _run(measured: Mapping[str, Any]) -> str:
@@ -80,7 +93,11 @@ def _held(world: dict, name: str) -> str:
     """The share, and its standard error over the worlds."""
     if (share := world["coverage"].get(name)) is None:
         return "–"
-    error = (share * (1 - share) / world["worlds"][name]) ** 0.5
+    return _share(share, world["worlds"][name])
+
+
+def _share(share: float, worlds: int) -> str:
+    error = (share * (1 - share) / worlds) ** 0.5
     return f"{100 * share:.1f} ± {100 * error:.1f} %"
 
 

@@ -22,10 +22,8 @@ from cells import (
     COIN,
     COMPARED,
     CONTROL,
-    ERRORS,
     FLOORS,
     GUESSED,
-    LIKE,
     LINKED,
     OF_SETS,
     OPERATING,
@@ -34,6 +32,7 @@ from cells import (
     missed,
     missed_at,
     share,
+    titled,
 )
 from compared import (
     CODES,
@@ -73,9 +72,9 @@ from attacks.reporting.folder import pages as tables_of
 from attacks.reporting.pictures.paper_figures import figure_2
 from attacks.reporting.pictures.roc import roc
 from attacks.reporting.pictures.tradeoff import tradeoff
-from attacks.reporting.readings import floors, matched_like, matched_pairs, meaning
-from attacks.reporting.tables import in_words, markdown, text, trainings
-from attacks.results import Attack, Check, Method, Results
+from attacks.reporting.readings import MATCHED, NAMES, floors, matched_like, matched_pairs, meaning
+from attacks.reporting.tables import in_words, markdown, not_repeated, text
+from attacks.results import Attack, Check, Floor, Method, Results
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SUMMARY = {
@@ -111,6 +110,7 @@ FURTHER = {
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 OF_RUNS = "today's, but of means over runs"
+UNMEASURED = "A dash beside a floor: not measured there."
 ROUNDED = "generators learnt through a warp whose coordinates were rounded (docs/miniature.md)"
 ALL_OUTPUTS = "2026-11-27T22:27"  # since when releases of sets are measured as today
 BEFORE = f"{OLDER}, and releases of sets were measured otherwise"
@@ -248,7 +248,8 @@ def _own_tests(key: str) -> Check:
 def _rows_of(keys: Iterable[str], named: Sequence[str], shown: set[str]) -> str:
     """The cells of these names, of the releases with these titles and the floors of these names."""
     rows = [row for key in keys for row in _set_rows(key, list(named), shown)]
-    return markdown(("images (test part)", "released as", *named), rows)
+    header = ["images (test part)", "released as", *named]
+    return text((header, rows), [UNMEASURED] if shown & FLOORS.keys() else [])
 
 
 def _counts(keys: Iterable[str]) -> str:
@@ -269,7 +270,7 @@ def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) ->
     said = [meaning(results(keys[0]), "alike in what is said of each set")]
     for key in keys:
         own = results(key)
-        about = f"{matched_like(own.matched_by)}.", matched_pairs(own), *trainings(own)
+        about = f"{matched_like(own.matched_by)}.", matched_pairs(own), *not_repeated(own)
         said.append(f"{SUMMARY[key]}: {' '.join(about)}")
     if again := [SUMMARY[key] for key in keys if late(key)]:
         said.append(
@@ -289,25 +290,26 @@ def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]
         if CONTROL in shown and title in controls:
             said = f"{method.name} that moves as far (control)"
         if said:
-            yield [images, said, *(CELLS[name](method) for name in named)]
+            yield [images, titled(said, method), *(CELLS[name](method) for name in named)]
             images = ""
     for floor in results(f"{OF_FLOORS}/{key}").floors:
         if floor.name in shown:
-            aucs = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
-            found = {title: in_words(auc, digits=2) for title, auc in aucs.items() if auc}
-            rates = (floor.precision_at_1, floor.r_s, floor.first_guess_matched)
-            guesses = zip((*GUESSED, LIKE), rates, strict=True)
-            found |= {title: share(rate) for title, rate in guesses if rate}
-            if floor.equal_error_rate:
-                found["EER"] = share(floor.equal_error_rate)
-            found |= {missed_at(p.false_match_rate): missed(p) for p in floor.operating_points}
-            found |= BY_LOT if floor.name == COIN else {}
-            single = {*GUESSED, *ERRORS} if floor.name in FLOORS else set()
-            unmeasured = single if floor.auc else {*named}
-            cells = [
-                found.get(name, "not measured" if name in unmeasured else "–") for name in named
-            ]
+            found = _of_floor(floor)
+            cells = [found.get(name, "–" if floor.auc else "not measured") for name in named]
             yield ["", f"*floor: {(FLOORS | OF_SETS)[floor.name]}*", *cells]
+
+
+def _of_floor(floor: Floor) -> dict[str, str]:
+    """Its cells by their columns, as far as it was measured."""
+    aucs = dict(zip(STRONGEST, (floor.matched, floor.auc), strict=True))
+    rates = floor.first_guess_matched, floor.precision_at_1, None, floor.r_s
+    guesses = dict(zip(GUESSED, rates, strict=True))
+    guesses[f"EER, {NAMES[MATCHED]}"] = floor.equal_error_rate
+    found = {title: in_words(auc, digits=2) for title, auc in aucs.items() if auc}
+    found |= {title: share(rate) for title, rate in guesses.items() if rate}
+    points = floor.operating_points
+    found |= {missed_at(p.false_match_rate, MATCHED): missed(p) for p in points}
+    return found | (BY_LOT if floor.name == COIN else {})
 
 
 COUNTED: dict[str, Callable[[Method], bool]] = {

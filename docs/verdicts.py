@@ -1,35 +1,59 @@
 """Tables of what the shipped policies say of committed results."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from cells import FLOORS, OF_SETS, READINGS, titled
 from reproduced import results
 
 from attacks.evaluation.policies.demands import Verdict
 from attacks.evaluation.policies.policy import read_policy
 from attacks.evaluation.policies.verdict import judged
+from attacks.measuring.estimates import Estimate
+from attacks.recommending.evidence import strongest
 from attacks.reporting.policy_tables import verdict_table
-from attacks.reporting.tables import markdown, training_in_words
+from attacks.reporting.readings import ALL, MATCHED, NAMES, auc
+from attacks.reporting.tables import markdown
 
 POLICIES = ("public", "controlled", "internal")
 WORDS = {"fail": "fail", "cannot be certified": "open", "pass": "pass"}
+SHOWN = {name: (FLOORS | OF_SETS)[name] for name in ("findings", "task", "task, sets", "coin")}
 EXAMPLE = "sets", "mosaic g=4", "controlled"  # evaluation, beginning of a method's title, policy
 
 
 def verdicts(titles: Mapping[str, str]) -> str:
-    """Every method of some evaluations under every policy: the outcome, and of how many lines."""
+    """Every method of some evaluations under every policy: the outcome, and of how many lines; and
+    what links there without looking for a patient, beside the AUC that is asked for."""
     policies = [read_policy(name) for name in POLICIES]
-    header = ["images", "released as", *(policy.title for policy in policies), "generator trained"]
+    header = ["images", "released as", *(policy.title for policy in policies)]
     rows = []
     for key, images in titles.items():
         methods = dict(results(key).titled)
         found = [judged(results(key), policy) for policy in policies]
         for of_one in zip(*found, strict=True):
             title = of_one[0].method
-            trained = training_in_words(methods[title])
-            rows.append([images, title, *map(_in_short, of_one), trained])
+            rows.append([images, titled(title, methods[title]), *map(_in_short, of_one)])
             images = ""
-    return markdown(header, rows)
+    asked = ", ".join(f"{p.title} {p.matched_auc}" for p in policies if p.matched_auc)
+    said = f"AUC against {NAMES[MATCHED]} that is asked for, at most: {asked}. AUC of what is "
+    said += f"beside the releases, {NAMES[MATCHED]} / {NAMES[ALL]}:"
+    return f"{markdown(header, rows)}\n{said}\n\n{_floors(titles)}"
+
+
+def _floors(titles: Mapping[str, str]) -> str:
+    """What the strongest of all attackers finds in real images, and the floors."""
+    rows = []
+    for key, images in titles.items():
+        own = results(key)
+        known = {floor.name: (floor.matched, floor.auc) for floor in own.floors}
+        real = strongest(own.real)[1]
+        found = [[auc(real, which) for which in READINGS], *(known.get(name) for name in SHOWN)]
+        rows.append([images, *map(_both, found)])
+    return markdown(["images", "real images, strongest of all", *SHOWN.values()], rows)
+
+
+def _both(found: Sequence[Estimate | None] | None) -> str:
+    return " / ".join("–" if one is None else f"{one.mean:.2f}" for one in found or [None])
 
 
 def example() -> str:

@@ -28,7 +28,14 @@ def made():
 def test_what_is_made_is_up_to_date():
     assert {path.name for path in made()} == {
         *("summary.md", "reproduced.md", "cost.md", "known_answers.md", "rooms.md"),
-        *("headline.md", "coverage.md", "check.md", "checks.md", "linked.md", "counts.md"),
+        *(
+            "headline.md",
+            "coverage.md",
+            "check.md",
+            "checks.md",
+            "linked.md",
+            "counts.md",
+        ),
         *("operating.md", "utility.md", "miniature.md", "control.md", "sets.md"),
         *("known_answers_by_attackers.md", "sets_in_short.md", "verdicts.md"),
         *("verdict_example.md", "together.md", "table_of_films.md", "jigsaw_floors.md"),
@@ -57,6 +64,29 @@ def test_first_guesses_and_who_is_linked_say_among_whom():
         guesses = ("first guess", "patients given", "R_s", "linked")
         told = [cell for cell in header if cell.startswith(guesses)]
         assert all(cell.endswith(("matched impostors", "all impostors")) for cell in told)
+
+
+@pytest.mark.parametrize(
+    "stem", ["linked", "operating", "sets", "sets_in_short", "strangers", "table_of_films"]
+)
+def test_matched_impostors_come_first_and_all_follow(stem):
+    """But R_s, which was measured against all alone."""
+    (text,) = [page for path, page in made().items() if path.stem == stem]
+    header = text.splitlines()[0].strip("| ").split(" | ")
+    named = [cell for cell in header if cell.endswith("impostors") and not cell.startswith("R_s")]
+    ends = [cell.endswith("matched impostors") for cell in named]
+    assert len(ends) >= 4
+    assert ends == [True, False] * (len(ends) // 2)
+
+
+def test_verdicts_and_known_answers_have_floors_beside_them():
+    text = made()[RESULTS / "verdicts.md"]
+    assert text.count("true findings alone") == 1
+    own = reproduced.results("children")
+    task = next(floor for floor in own.floors if floor.name == "task")
+    assert f"| {task.matched.mean:.2f} / {task.auc.mean:.2f} |" in text
+    assert "Floors, AUC against" in made()[RESULTS / "known_answers.md"]
+    assert "*floor: a coin" in made()[RESULTS / "known_answers_by_attackers.md"]
 
 
 def test_checks_of_every_evaluation_on_a_page_of_its_own_are_shown():
@@ -174,7 +204,9 @@ def test_the_summary_has_real_images_their_control_and_floors(key):
     known = tables.FLOORS | tables.OF_SETS
     floors = {f"*floor: {known[name]}*" for name in shown if name in known}
     methods = set(shown) - set(known) - {tables.CONTROL}
-    found = [row[1] for row in rows if not row[1].endswith("(control)")]
+    found = [
+        re.sub(r" \(stopped .*\)", "", row[1]) for row in rows if not row[1].endswith("(control)")
+    ]
     assert set(found[: len(methods)]) == methods
     assert len(found) == len(methods) + len(floors)
     assert set(found[len(methods) :]) == floors
