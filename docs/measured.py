@@ -70,6 +70,19 @@ def answered(asked: str) -> str:
     return "known_answers.json" if asked == "all" else f"known_answers_{asked}.json"
 
 
+def delong() -> str:
+    """DeLong's intervals of a pair AUC and ours, beside how far AUCs of worlds lie apart."""
+    made = json.loads((RESULTS / "delong.json").read_text(encoding="utf-8"))
+    header = ["patients", "pairs", "AUCs of worlds lie apart by (SD)", "standard error: DeLong"]
+    header += ["ours", "95 % intervals that hold the truth: DeLong's", "ours"]
+    rows = []
+    for row in made["rows"]:
+        errors = (f"{row[name]:.4f}" for name in ("spread", "delong_error", "our_error"))
+        shares = (_share(row[name], row["worlds"]) for name in ("delong", "ours"))
+        rows.append([f"{row['patients']}, {row['worlds']} worlds", row["pairs"], *errors, *shares])
+    return markdown(header, rows)
+
+
 def coverage() -> str:
     """How often 95 % intervals hold the truth, by figure and number of patients."""
     made = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))

@@ -57,6 +57,7 @@ from measured import (
     checked,
     cost,
     coverage,
+    delong,
     known_answers,
     pass_their_tests,
     tested_earlier,
@@ -166,6 +167,7 @@ def made() -> dict[Path, str]:
         RESULTS / "known_answers.md": known_answers(),
         RESULTS / "known_answers_by_attackers.md": answers_by_attackers(),
         RESULTS / "coverage.md": coverage(),
+        RESULTS / "delong.md": delong(),
         RESULTS / "attackers" / "check.md": checked(),
         ROOT / "docs" / "site" / "rooms.md": f"```mermaid\n{rooms.drawing()}\n```\n",
     }

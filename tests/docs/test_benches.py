@@ -77,6 +77,22 @@ def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
             assert 0.93 - 2 * error < share < most, (world["patients"], name)
 
 
+def test_delong_is_right_of_independent_pairs_and_too_narrow_else(bench):
+    interval_delong, rows = bench("interval_delong"), committed("delong.json")["rows"]
+    asked = [(n, pairs) for pairs in interval_delong.KINDS for n in interval_delong.PATIENTS]
+    assert [(row["patients"], row["pairs"]) for row in rows] == asked
+    assert all(
+        row["worlds"] == interval_delong.worlds_of(*one)
+        for row, one in zip(rows, asked, strict=True)
+    )
+    for row in rows:
+        if row["pairs"] != "one a patient":
+            assert row["delong_error"] < 0.7 * row["our_error"]
+            assert row["delong"] < 0.85 < row["ours"]
+        elif row["patients"] > 11:
+            assert row["delong_error"] == pytest.approx(row["our_error"], rel=0.1)
+
+
 def test_attacked_files_are_looked_at_as_an_attacker_does_without_options(bench):
     bench("bench_release_attack")
     rows = committed("release_attack.json")

@@ -31,6 +31,7 @@ def test_what_is_made_is_up_to_date():
         *(
             "headline.md",
             "coverage.md",
+            "delong.md",
             "check.md",
             "checks.md",
             "linked.md",

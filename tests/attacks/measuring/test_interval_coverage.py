@@ -106,3 +106,19 @@ def test_first_guesses_of_worlds_are_those_of_many_others(worlds, matched):
         figures, above = found
         away.append(figures["first"].value - worlds.first_of(above, 54, matched=matched))
     assert abs(np.mean(away)) < 4 * np.std(away) / np.sqrt(len(away))
+
+
+def test_the_error_of_delong_is_that_of_all_comparisons(monkeypatch):
+    """A second derivation, win by win; and no pair of one a patient shares an image."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    interval_delong = importlib.import_module("interval_delong")
+    rng = np.random.default_rng(4)
+    for make in interval_delong.KINDS.values():
+        scores, present, ours = make(11, rng, 0)
+        scores = np.round(scores, 1)
+        x, y = scores[present], scores[~present]
+        wins = (x[:, None] > y) + 0.5 * (x[:, None] == y)
+        parts = wins.mean(axis=1).var(ddof=1) / len(x) + wins.mean(axis=0).var(ddof=1) / len(y)
+        auc, error = interval_delong.delong(scores, present)
+        assert (auc, error) == (pytest.approx(wins.mean()), pytest.approx(np.sqrt(parts)))
+        assert ours.value == pytest.approx(auc, abs=0.05)
