@@ -53,6 +53,20 @@ def test_a_patient_is_the_same_in_any_character_set(character_set, name):
 
 
 @pytest.mark.parametrize(
+    "typed",
+    ["pid 4711-77", "PID  4711-77", "PID\t4711-77 \t", "PID\u00a04711-77", "PID 4711\u201177"]
+    + ["PID 47\u200b11-77", "\ufeffPID 4711-77", "PID 4711\u221277", "PID 47\u00ad11-77"],
+    ids=ascii,
+)
+def test_what_looks_alike_makes_no_two_patients_of_one(typed):
+    made = changed(SpecificCharacterSet="ISO_IR 192", PatientID=typed)
+    plain = again_of(changed(PatientID="PID 4711-77"), DATES)
+    again = again_of(made, DATES)
+    assert (again.PatientID, again.StudyDate) == (plain.PatientID, plain.StudyDate)
+    assert again.PatientID == KEYED.patient(typed) != KEYED.patient("PID 471177")
+
+
+@pytest.mark.parametrize(
     ("character_set", "name"),
     [
         (["", "ISO 2022 IR 87"], "Yamada^Tarou=山田^太郎"),
