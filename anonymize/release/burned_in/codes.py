@@ -49,7 +49,7 @@ def _printed(plane: np.ndarray, least: float) -> bool:
     level: Any = np.ascontiguousarray(plane)
     core = np.ones((THICK, THICK), np.uint8)
     while True:
-        even = cv2.blur(level, (2, 2))  # two shades that are dithered are one
+        even: Any = cv2.blur(level, (2, 2))  # two shades that are dithered are one
         dense = np.maximum(_steps(level, least), _steps(even, _sharp_there(even)))
         thick = cv2.morphologyEx((dense > 255 * SHARE).astype(np.uint8), cv2.MORPH_OPEN, core)
         areas = cv2.connectedComponentsWithStats(thick)[2][1:, 4]
@@ -78,5 +78,5 @@ def _steps(level: np.ndarray, least: float | np.ndarray) -> np.ndarray:
 def _sharp_there(level: np.ndarray) -> np.ndarray:
     """The least step that is sharp beside what lies around each pixel, uint8 as ``level``."""
     around = np.ones((SIDE, SIDE), np.uint8)
-    span = cv2.subtract(cv2.dilate(level, around), cv2.erode(level, around))
-    return cv2.max(cv2.convertScaleAbs(span, alpha=SHARP_THERE), SEEN)
+    span: Any = cv2.subtract(cv2.dilate(level, around), cv2.erode(level, around))
+    return np.maximum(cv2.convertScaleAbs(span, alpha=SHARP_THERE), SEEN)
