@@ -70,6 +70,13 @@ def printed(film, code, *, turn=0.0, strength=1.0, inverted=False):
     return np.uint8(film * (1 - strength * there) + strength * there * values)
 
 
+def dithered(film):
+    """``film`` in 16 shades, as in a GIF, of which the nearest two alternate (Bayer 1973)."""
+    order = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) + 0.5
+    repeated = np.tile(order, (SIZE // 4, SIZE // 4))
+    return np.uint8(np.floor(film / 17 + repeated / 16).clip(0, 15) * 17)
+
+
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize(
     "how", [{}, {"turn": 30}, {"strength": 0.5}, {"inverted": True}], ids=lambda how: str(how)
@@ -78,11 +85,31 @@ def test_print_is_seen(films, code, how):
     assert all(shown(printed(film, CODES[code], **how)) for film in films[:2])
 
 
+@pytest.mark.parametrize("code", CODES.keys() - {"a low row of bars"})
+def test_print_of_little_contrast_is_seen(films, code):
+    level = int(films[0].max()) // 2
+    faint = np.uint8(level + 20 * (CODES[code] > 127))
+    assert shown(printed(films[0], faint))
+
+
+@pytest.mark.parametrize("code", ["bars", "a QR code"])
+def test_a_label_that_is_brighter_than_all_else_hides_no_print(films, code):
+    film = printed(films[0], CODES[code]).astype(np.uint16) * 4
+    film[-60:, -200:] = 65535
+    plain = films[0].astype(np.uint16) * 4
+    plain[-60:, -200:] = 65535
+    assert shown(film)
+    assert not shown(plain)
+
+
 def test_films_show_none_whatever_their_noise_and_frame(films):
     noise = np.random.default_rng(0)
     for film in films:
         assert not shown(film)
-        assert not shown((film + noise.normal(0, 12, film.shape)).clip(0, 255).astype(np.uint8))
+        for strength in (2, 12):
+            grained = film + noise.normal(0, strength, film.shape)
+            assert not shown(grained.clip(0, 255).astype(np.uint8))
+        assert not shown(dithered(film))
         framed = film.copy()
         framed[:, [9, -12]] = framed[[9, -12]] = 255  # a thin line along each edge
         assert not shown(framed)

@@ -6,7 +6,7 @@ import uuid
 from datetime import date, datetime, timedelta
 
 import pytest
-from dicom_specimens import ROOT, SECRET, UIDS, again_of, changed, cr
+from dicom_specimens import ROOT, SECRET, UIDS, again_of, changed, code, cr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +50,23 @@ def test_a_patient_is_the_same_in_any_character_set(character_set, name):
     made = again_of(changed(SpecificCharacterSet=character_set, PatientID=name))
     assert made.PatientID == KEYED.patient("müller-7")
     assert "SpecificCharacterSet" not in made
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("pid 4711-77", "PID  4711-77", "PID\t4711-77 \t", "PID\u00a04711-77"),
+        *("PID 4711\u201177", "PID 4711\u221277"),
+        *("PID 47\u200b11-77", "\ufeffPID 4711-77", "PID 47\u00ad11-77"),
+    ],
+    ids=ascii,
+)
+def test_what_looks_alike_makes_no_two_patients_of_one(typed):
+    made = changed(SpecificCharacterSet="ISO_IR 192", PatientID=typed)
+    plain = again_of(changed(PatientID="PID 4711-77"), DATES)
+    again = again_of(made, DATES)
+    assert (again.PatientID, again.StudyDate) == (plain.PatientID, plain.StudyDate)
+    assert again.PatientID == KEYED.patient(typed) != KEYED.patient("PID 471177")
 
 
 @pytest.mark.parametrize(
@@ -146,11 +163,30 @@ def test_descriptions_keep_the_words_of_radiology():
 
 def test_device_texts_that_name_somebody_are_not_retained():
     made = changed(StationName="MUELLER", DeviceSerialNumber="SN PID-4711-77")
-    made.SoftwareVersions, made.GantryID = ["VB20", "für Josefine"], "Waldrand"
+    made.SoftwareVersions, made.GantryID = ["VB20", "für Josefine"], "G2 WEST"
     again = again_of(made, *RETAINABLE)
     assert "DeviceSerialNumber" not in again
     assert "SoftwareVersions" not in again
-    assert again.GantryID == "Waldrand"
+    assert again.GantryID == "G2 WEST"
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        {"InstitutionName": "Klinik am Quellweg"},
+        {"InstitutionAddress": "Quellweg 7\r\n61350 Bad Homburg"},
+        {"InstitutionalDepartmentName": "Haus Quellweg, Röntgen"},
+        {"RequestingService": "QUELLWEG II"},
+        {"InstitutionCodeSequence": [code("77", "99LOCAL", "MVZ Quellweg")]},
+    ],
+    ids=lambda site: next(iter(site)),
+)
+@pytest.mark.parametrize("typed", ["QUELLWEG", "R3_Quellweg2", "KAQUELLWEG", "QUELLWE_R1"])
+def test_device_texts_that_name_an_institution_are_not_retained(site, typed):
+    made = changed(StationName=typed, DetectorID="DET-33", **site)
+    again = again_of(made, *RETAINABLE)
+    assert "StationName" not in again
+    assert (again.DetectorID, again.ManufacturerModelName) == ("DET-33", "Ysio Max 8812")
 
 
 def test_values_that_no_vocabulary_holds_are_emptied_or_removed():

@@ -72,8 +72,11 @@ def colours(radiograph: Radiograph) -> np.ndarray:
     return pixels[..., 0] if pixels.shape[2] == 1 or radiograph.gray_as_colour else pixels
 
 
-def ranges(radiograph: Radiograph) -> list[np.ndarray]:
-    """The full range of stored values; and that of most, where a few pixels take half of it.
+def ranges(
+    radiograph: Radiograph, most: tuple[float, float] = CONTRAST_PERCENTILES
+) -> list[np.ndarray]:
+    """The full range of stored values; and that of ``most``, percentiles, where the others take
+    half of it.
 
     Letters are often the brightest of all and must not be clipped to the white of bones.
     """
@@ -81,7 +84,7 @@ def ranges(radiograph: Radiograph) -> list[np.ndarray]:
     low, high = float(values.min()), float(values.max())
     found = [_spread(values, low, high)]
     step = max(min(values.shape[:2]) // ENOUGH, 1)
-    dark, bright = np.percentile(values[::step, ::step], CONTRAST_PERCENTILES)
+    dark, bright = np.percentile(values[::step, ::step], most)
     if dark < bright < dark + (high - low) / 2:
         found.append(_spread(values, dark, bright))
     return found

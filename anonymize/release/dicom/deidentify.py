@@ -75,6 +75,7 @@ class Deidentifier:
         # Without a patient ID, whoever has one study in common is one patient.
         identity = header.text("PatientID") or f"study {header.text('StudyInstanceUID')}"
         known = paths.Known.of(header)
+        known.names.extend(sorted(identifiers.sites(header)))
         walk = _Walk(Pseudonyms(self.secret), self.options, identity, found, known, signed)
         released = walk.data_set(header, ALLOWED)
         _count_once(released, self.options)
@@ -212,7 +213,7 @@ class _Walk:
                 _drop(made, element.tag)
 
     def _tells(self, values: list) -> bool:
-        """True where texts name somebody or a day, each or together."""
+        """True where texts name somebody, a place or a day, each or together."""
         told = self.identifiers
         looks = told.found_in, told.spaced_in, told.called_in, self.known.told_in
         texts = list(map(str, values))

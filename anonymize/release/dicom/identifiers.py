@@ -147,6 +147,19 @@ def of(header: Header, options: DicomOptions) -> Identifiers:
     return Identifiers(frozenset(whole), frozenset(inside), frozenset(raw), *others)
 
 
+def sites(header: Header, *, below: bool = False) -> set[str]:
+    """Words, folded, by which a header calls hospitals, departments and addresses, in letters that
+    a text of a device may have; without those of radiology. ``below``: all of it is about one."""
+    found = set[str]()
+    for element in header:
+        told = below or element.tag in TAGS["sites"]
+        for item in header.items(element):
+            found |= sites(item, below=told)
+        if told:
+            found.update(w for text in header.texts(element) for w in WORD.findall(folded(text)))
+    return {w for w in found if len(w) >= SHORTEST and w.isascii() and w.isalpha()} - HARMLESS
+
+
 def parts_of_name(name: str) -> set[str]:
     """The words of a person's name, folded, and each of its components as one word."""
     found = set[str]()

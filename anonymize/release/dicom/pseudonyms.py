@@ -13,11 +13,14 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from anonymize.csv_cells import CONTROL, UNSEEN
+
 LONGEST_SHIFT = 3650  # days; dates go back by 1 to this many
 DATE = re.compile(r"(\d{4})[.]?(\d{2})[.]?(\d{2})")
 DATE_TIME = re.compile(r"(\d{8})(\d{2})?(\d{2})?(\d{2})?(\.\d{1,6})?([+-]\d{4})?")
 TIME = re.compile(r"(\d{2}):?(\d{2})?:?(\d{2})?(\.\d{1,6})?")
 OWN_UID = re.compile(r"2\.25\.([1-9]\d{0,38})")
+HYPHENS = re.compile("[\u2010-\u2015\u2212]")  # and dashes, and the minus sign
 BASE_32 = re.compile(r"[A-Z2-7]*")
 
 
@@ -52,8 +55,10 @@ class Pseudonyms:
 
 
 def normal(identity: str) -> str:
-    """An identifier as it is compared: no padding, one Unicode form, letters without case."""
-    return unicodedata.normalize("NFKC", identity).strip(" \0").casefold()
+    """An identifier as it is compared: what one sees of it, in one Unicode form, without case; one
+    blank for several, none at the ends, one hyphen for all that look like it."""
+    seen = UNSEEN.sub("", unicodedata.normalize("NFKC", CONTROL.sub(" ", identity)))
+    return HYPHENS.sub("-", unicodedata.normalize("NFKC", " ".join(seen.split()).casefold()))
 
 
 def shifted(value: str, vr: str, by: timedelta) -> str | None:

@@ -41,7 +41,7 @@ TAGS = {
     name: tags(_FILE[name])
     for name in words(
         "type_2 no_history characteristics characteristics_text devices descriptors"
-        " keys chosen ours"
+        " keys sites chosen ours"
     )
 }
 # Modifiers and regions of anatomy; positions and gantry; views of projection radiography.

@@ -7,14 +7,12 @@ people who count as one break nothing: so do, in all other images, those whom a 
 
 from collections import defaultdict
 from collections.abc import Iterable
-from unicodedata import normalize
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from anonymize.csv_cells import UNSEEN
-from anonymize.release.dicom.pseudonyms import Pseudonyms
+from anonymize.release.dicom.pseudonyms import Pseudonyms, normal
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets.people import People
 from anonymize.release.sets.spool import Spooled
@@ -44,7 +42,7 @@ def known(
         if people is None:
             patient = image.patient
         else:
-            own = _seen(people.patients.get(image.path, ""))
+            own = normal(people.patients.get(image.path, ""))
             patient = own and pseudonyms.patient(own)
         if not patient:
             unknown[image.path] = HEADER if people is None else TABLE
@@ -73,11 +71,6 @@ def _together(patients: set[str], same: set[tuple[str, str]]) -> dict[str, str]:
     part = connected_components(edges, directed=False)[1]
     first = np.unique(part, return_index=True)[1]
     return {name: names[first[number]] for name, number in zip(names, part, strict=True)}
-
-
-def _seen(patient_id: str) -> str:
-    """What one sees of it: no blanks, nor what is not drawn, make two people of one."""
-    return " ".join(UNSEEN.sub("", normalize("NFKC", patient_id)).split())
 
 
 def _shown_twice(
