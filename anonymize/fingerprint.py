@@ -65,7 +65,12 @@ def sources(*roots: Any, without: Collection[str] = (), libraries: bool = True) 
 
 def closure(*roots: Any, without: Collection[str] = ()) -> tuple[set[str], set[str]]:
     """The modules that :func:`sources` reads, and the packages whose versions it takes."""
-    pending = [_module_of(root) for root in roots]
+    return _closure(frozenset(map(_module_of, roots)), frozenset(without))
+
+
+@cache
+def _closure(roots: frozenset[str], without: frozenset[str]) -> tuple[set[str], set[str]]:
+    pending = list(roots)
     packages = {*OURS, *(name.partition(".")[0] for name in pending)}
     own: set[str] = set()
     others: set[str] = set()

@@ -5,13 +5,14 @@ from typing import Any
 import yaml
 
 MOST = 10_000  # values of a file; an alias counts as all that it stands for
+Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where libyaml is there
 
 
 def read(text: str) -> Any:
     """What ``text`` holds. Raises YAMLError: no YAML, a value that there is not (a 13th month),
     nested without end, or more than ``MOST`` values."""
-    loader = yaml.SafeLoader(text)
     try:
+        loader = Loader(text)
         node = loader.get_single_node()
         if node is None:
             return None
@@ -19,8 +20,6 @@ def read(text: str) -> Any:
         return loader.construct_document(node)
     except (ValueError, RecursionError) as error:
         raise yaml.YAMLError(type(error).__name__) from None
-    finally:
-        loader.dispose()
 
 
 def _check_number(root: yaml.Node) -> None:

@@ -92,12 +92,12 @@ def rounded(own: Results) -> bool:
 def results(key: str) -> Results:
     """A committed evaluation, by its folder; what its figures decide is judged by today's rules."""
     path = RESULTS / key / "results.json"
-    return _read(path, path.read_bytes())
+    return _read(path, path.stat().st_mtime_ns)
 
 
 @cache
-def _read(path: Path, content: bytes) -> Results:
-    """Of a file with this ``content``: many tables are made of the same few files."""
+def _read(path: Path, written: int) -> Results:
+    """Of a file ``written`` then: many tables are made of the same few files."""
     found = Results.read(path)
     kept = {check.name: check for check in found.checks}
     now = {check.name: check for check in run_checks(found)}

@@ -18,6 +18,7 @@ OWN = (
     *("anonymize.prichexy_net", "anonymize.set_anonymizer"),
 )
 GROUND = "anonymize.anonymizer"  # stands for the contract, the displacement and the options
+STATEMENTS = ast.stmt | ast.excepthandler | ast.match_case  # no expression imports
 ENTRIES = (
     *("anonymize", "anonymize.__main__", "anonymize.cli", "anonymize.reading"),
     *("attacks", "attacks.__main__", "attacks.api", "attacks.cli"),
@@ -83,7 +84,8 @@ def imports(node: ast.AST) -> Iterator[str]:
         assert node.level == 0, "no import is relative"
         yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     for child in ast.iter_child_nodes(node):
-        yield from imports(child)
+        if isinstance(child, STATEMENTS):
+            yield from imports(child)
 
 
 def _id(room: str) -> str:

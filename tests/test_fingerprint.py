@@ -131,6 +131,12 @@ def test_a_list_of_pairs_counts_by_its_lines(tmp_path):
 # Sources
 
 
+def forget():
+    """What was read of modules."""
+    for read in (module._file, module._module, module._closure):
+        read.cache_clear()
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A function that writes files of a package of somebody else's."""
@@ -140,8 +146,7 @@ def package(tmp_path, monkeypatch):
         path = tmp_path / "foreign_package" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        module._file.cache_clear()
-        module._module.cache_clear()
+        forget()
         importlib.invalidate_caches()
 
     write("__init__.py", "")
@@ -152,8 +157,7 @@ def package(tmp_path, monkeypatch):
     yield write
     for name in [n for n in sys.modules if n.startswith("foreign_package")]:
         del sys.modules[name]
-    module._file.cache_clear()
-    module._module.cache_clear()
+    forget()
 
 
 ATTACKER = """

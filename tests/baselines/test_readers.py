@@ -48,7 +48,7 @@ def learning(patch, epochs):
 @pytest.fixture(scope="module")
 def found(quick_readers):
     with pytest.MonkeyPatch.context() as patch:
-        learning(patch, 10)
+        learning(patch, 4)
         return read(GIVEN)
 
 

@@ -60,7 +60,7 @@ PLACES = {
 
 def released(folder, *, labels):
     """What is said where a release holds labels that should have been refused."""
-    outcome, _ = labelled(folder, FILES, labels, model=Gray())
+    outcome = labelled(folder, FILES, labels, model=Gray())
     return None if outcome is None else "released"
 
 
@@ -119,7 +119,7 @@ def drawn(folder: Path, *, annotations):
     options = partial(ReleaseOptions, text=TextOptions("remove"))
     with mock.patch.object(corpus, "ReleaseOptions", options):
         picture = {"a.png": pillow(scene(size=SIZE), "PNG")}
-        outcome, _ = labelled(folder, picture, labels, model=Gray())
+        outcome = labelled(folder, picture, labels, model=Gray())
     return None if outcome is None or "a.png" in outcome.reasons else "released"
 
 

@@ -53,6 +53,12 @@ class Outcome:
         """The outputs but for the manifest."""
         return {name: data for name, data in self.files.items() if name != "manifest.csv"}
 
+    @property
+    def sound(self) -> bool:
+        """Whether it passes its own verify."""
+        with without_processes():
+            return verify.verify(self.out).sound
+
     def holds(self, marker: bytes) -> str | None:
         """Where a marker is in the outputs, their names among them; None where it is nowhere."""
         for name, data in self.files.items():
@@ -76,18 +82,15 @@ def apply(folder: Path, files: dict[str, bytes], model=None, **options) -> Outco
     return Outcome(out, private, tree(out), quarantine(private))
 
 
-def labelled(folder: Path, files, labels, *, model, given=("labels",), names="keep") -> tuple:
-    """(Outcome, whether it is sound) of a release with labels given by content; (None, False)
-    where the call was refused in the tool's own words.
-    """
+def labelled(folder: Path, files, labels, *, model, given=("labels",), names="keep"):
+    """The Outcome of a release with labels given by content; None where the call was refused in
+    the tool's own words."""
     fill(folder, {f"{given[0].partition('/')[0]}/{name}": data for name, data in labels.items()})
     wanted = LabelOptions(tuple(folder / path for path in given))
     try:
-        outcome = apply(folder, files, model, names=names, labels=wanted)
+        return apply(folder, files, model, names=names, labels=wanted)
     except UsageError:
-        return None, False
-    with without_processes():
-        return outcome, verify.verify(outcome.out).sound
+        return None
 
 
 def cases() -> list[Case]:

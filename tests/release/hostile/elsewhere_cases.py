@@ -74,7 +74,7 @@ SAYING = {
 def counted(folder):
     """A number where a box says how large it is."""
     labels = {"k.json": annotated({"bbox": [10, 10, 50, 50], "area": 1970.0203})}
-    outcome, _ = labelled(folder, {"a.png": pillow(IMAGE, "PNG")}, labels, model=Gray())
+    outcome = labelled(folder, {"a.png": pillow(IMAGE, "PNG")}, labels, model=Gray())
     return outcome.holds(b"1970.0")
 
 

@@ -121,10 +121,10 @@ CSV = {
 def said(folder, *, labels):
     """An identifier that came out, an error other than a refusal, or a release that is unsound."""
     files = {"a.png": pillow(scene(), "PNG")}
-    outcome, sound = labelled(folder, files, labels, model=Gray())
+    outcome = labelled(folder, files, labels, model=Gray())
     if outcome is None:
         return None
-    if not sound:
+    if not outcome.sound:
         return "a release that fails its own verify"
     return next((leak for mark in MARKS if (leak := outcome.holds(mark))), None)
 
@@ -140,7 +140,7 @@ def linked(folder, *, name):
     (folder / "given" / link).symlink_to(folder / "elsewhere" / target)
     labels = {"t.csv": f"path,mask\na.png,{path}\n".encode()}
     files = {"a.png": pillow(scene(), "PNG")}
-    outcome, _ = labelled(folder, files, labels, given=("given/t.csv",), model=Gray())
+    outcome = labelled(folder, files, labels, given=("given/t.csv",), model=Gray())
     if outcome is not None and any(n.endswith("m.png") for n in outcome.images):
         return "what a link leads to was released"
     return None
@@ -196,7 +196,7 @@ def told(folder, *, labels, names, other=False):
         files |= {f"{place}.dcm": file(made) for place in ("0", "2")}  # read before, and after
     else:
         files = {"1.dcm": file(made)}
-    outcome, _ = labelled(folder, files, labels, model=Gray(), names=names)
+    outcome = labelled(folder, files, labels, model=Gray(), names=names)
     if outcome is None:
         return None
     public = " ".join([*outcome.files, *(d.decode("latin-1") for d in outcome.files.values())])

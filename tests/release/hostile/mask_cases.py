@@ -193,7 +193,7 @@ PICTURES = {
 
 def shown(folder, *, labels, image=IMAGE):
     """What is said where the labels were released: every one of them shows the patient."""
-    outcome, _ = labelled(folder, {"a.png": pillow(image, "PNG")}, labels, model=Gray())
+    outcome = labelled(folder, {"a.png": pillow(image, "PNG")}, labels, model=Gray())
     if outcome is not None and "a.png" in outcome.images:
         return "released beside its radiograph"
     return None
@@ -227,7 +227,7 @@ AFFINES = {
 def carried(folder, *, affine):
     """Whether numbers of a header came through."""
     labels = {"a.nii": nifti(HEART, affine, compressed=False)}
-    outcome, _ = labelled(folder, {"a.png": pillow(IMAGE, "PNG")}, labels, model=Gray())
+    outcome = labelled(folder, {"a.png": pillow(IMAGE, "PNG")}, labels, model=Gray())
     data = next((d for n, d in outcome.files.items() if n.endswith(".nii")), None)
     if data is None:
         return "an honest mask was held back"
