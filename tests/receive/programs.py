@@ -67,11 +67,12 @@ def program(*command, ports):
 
 
 @contextmanager
-def archive(folder, port=None):
+def archive(folder, port=None, *, tls=()):
     """dcmtk's ``storescp``; ``folder`` is where its files come to lie, the same if sent twice."""
     folder.mkdir(exist_ok=True)
     port = port or free_port()
-    with program(dcmtk("storescp"), "-aet", "ARCHIVE", "+xa", "-od", folder, port, ports=[port]):
+    own = "-aet", "ARCHIVE", "+xa", *tls, "-od", folder, port
+    with program(dcmtk("storescp"), *own, ports=[port]):
         yield SimpleNamespace(folder=folder, port=port, to=f"ARCHIVE@127.0.0.1:{port}")
 
 

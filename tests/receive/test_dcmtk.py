@@ -2,6 +2,7 @@
 
 import dicom_specimens as dicom
 import pytest
+from certificates import authority
 from programs import DCMTK, archive, call, dcmtk
 from receiving import made, released, running, spooled, until
 
@@ -40,6 +41,29 @@ def test_a_folder_is_received_released_and_forwarded(tmp_path):
     assert len(stored) == len(ours) == 5
     by_uid = {d.SOPInstanceUID: d for d in stored}
     assert all(by_uid[d.SOPInstanceUID] == d for d in ours)
+
+
+def test_both_ways_over_tls_and_no_other_certificate_gets_in(tmp_path):
+    ours, others = authority(tmp_path), authority(tmp_path, "other")
+    cert, key = ours.issue("node")
+
+    def shown(authority, peer):
+        certificate, private = authority.issue(peer)
+        return ["+tls", private, certificate, "+cf", ours.file]
+
+    source = tmp_path / "one.dcm"
+    source.write_bytes(dicom.file(made(0)))
+    secured = {"tls_cert": cert, "tls_key": key, "tls_client_ca": ours.file}
+    with archive(tmp_path / "archive", tls=shown(ours, "archive")) as theirs:
+        with running(tmp_path, forward={"to": theirs.to, "ca": ours.file}, **secured) as node:
+            for tls in ([], shown(others, "intruder")):
+                assert call("storescu", *tls, *titles(), node.port, source).returncode != 0
+            assert not spooled(tmp_path)
+            sent = call("storescu", *shown(ours, "sender"), *titles(), node.port, source)
+            assert sent.returncode == 0, sent.stderr
+            until(lambda: not spooled(tmp_path))
+        assert node.summary.forwarded == 1
+    assert len(list(theirs.folder.iterdir())) == len(released(tmp_path)) == 1
 
 
 def test_an_archive_that_comes_late_gets_everything(tmp_path):
