@@ -1,55 +1,27 @@
-"""Tables that bring several evaluations of one question together."""
+"""Tables of releases of sets, which bring several evaluations together."""
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from cells import (
-    CONTROL,
     READINGS,
     RETRAINED,
     STRONGEST,
     best_guess,
-    less_control,
     most,
     reading,
-    several,
     share,
     strongest,
     utility,
 )
-from reproduced import RESULTS, results
+from reproduced import results
 
-from anonymize.prichexy_net import PriCheXyNet
 from attacks.measuring.estimates import GroupRate
 from attacks.recommending.evidence import strongest as highest
-from attacks.reporting.readings import ALL, MATCHED, NAMES, SHORT, auc, figures, floors, meaning
-from attacks.reporting.tables import false_match_rate, in_words, markdown, signed, text
-from attacks.results import REAL, Attack, Method, Results
-from baselines.random_warp import RandomWarp
+from attacks.reporting.readings import ALL, MATCHED, NAMES, auc, figures, floors, meaning
+from attacks.reporting.tables import false_match_rate, in_words, signed, text
+from attacks.results import Attack, Method
 
-MINIATURE, DRAWN, STRONG = "miniature", "miniature/drawn", "miniature/strong"
-OBJECTIVES = "miniature/objectives"
-GAMES = {  # the same game on other images, with other networks
-    "miniature/128": "…, 128 px",
-    "miniature/224": "…, 224 px",
-    "miniature/256": "…, the paper's networks",
-    "miniature/phantom": "Phantom, miniature",
-}
-BESIDE = {  # evaluations of the same generators by verifiers that learn from other pairs
-    "released-released": "from scratch, released-released",
-    "released-real": "from scratch, released-real",
-    "mixed": "from scratch, mixed",
-    "warm-released-released": "the same trained again, released-released",
-    "warm-released-real": "the same trained again, released-real",
-}
-AGAIN = {
-    "verification:ignorant": "verifier of real images as it is",
-    "verification": "the same trained again, mixed",
-    "histogram-metric": "histogram-metric",
-    "ensemble": "ensemble",
-}
-SURE = 0.05  # p
 SETS, CODES = "sets", "codes"
 WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
 MORE = (*WHOLE, "sets_bands", "sets_budget")  # than in the first evaluation of releases of sets
@@ -81,111 +53,6 @@ CHOSEN = (  # the releases that are left to choose from, and what they are held 
     "mosaic read=1, g=4, m=16, uses=4, warp=0.1, band=coarse",
     "mosaic read=1, g=4, m=8, uses=2, warp=0.1, band=coarse",
 )
-
-
-def miniature(key: str = MINIATURE) -> str:
-    """One kind of generator a row, several of them together; an attacker a column, each against
-    matched impostors and then against all, and what classifiers read."""
-    main = results(key)
-    beside = {title: results(f"{key}/{p}") for p, title in _beside(key).items()}
-    kinds: dict[str, list[Method]] = {}
-    for method in main.methods:
-        weight, border = (method.options.get(n) for n in ("verification_weight", "border"))
-        known = {REAL: "real images", RandomWarp.name: "random warp that moves as far"}
-        trained = f"{method.name}, λ = {weight}" + (", frame" * (border == "reference"))
-        kind = known.get(method.name, trained)
-        kinds.setdefault(kind, []).append(method)
-    header = ["released as", "generators", "at rest", "moved by (px, RMS)", *beside]
-    header += AGAIN.values()
-    tables = []
-    for which in READINGS:
-        rows = [
-            [kind, *_made_of(methods), *_linked(methods, beside.values(), which), *_read(methods)]
-            for kind, methods in kinds.items()
-        ]
-        whole = [*header, "classifier frozen ↑", RETRAINED]
-        tables.append(f"Against {NAMES[which]}:\n\n{markdown(whole, rows)}")
-    over = "± over generators and nothing else; intervals over patients: table.md of each folder."
-    return "\n".join([*tables, *(f"{line}\n" for line in (over, *floors(main)))])
-
-
-def _made_of(methods: list[Method]) -> list[str]:
-    moved = [m.image.displacement_px for m in methods]
-    rms = several(one.rms for one in moved if one and one.rms)
-    if not methods[0].steps:
-        return ["–", "–", rms]
-    steps = sorted({f"{m.steps:,}" for m in methods})
-    rest = sum(m.converged for m in methods)
-    return [str(len(methods)), f"{rest} of {len(methods)} after {' or '.join(steps)} steps", rms]
-
-
-def _beside(key: str) -> dict[str, str]:
-    return {p: title for p, title in BESIDE.items() if (RESULTS / key / p).is_dir()}
-
-
-def _linked(methods: list[Method], beside: Iterable[Results], which: str) -> list[str]:
-    prints = {(m.name, m.fingerprint) for m in methods}
-    attacked = [[m for m in own.methods if (m.name, m.fingerprint) in prints] for own in beside]
-    asked = [("verification", own) for own in attacked] + [(key, methods) for key in AGAIN]
-    found = [[auc(m.privacy[key], which) for m in own] for key, own in asked]
-    return [several(one.mean for one in own if one) for own in found]
-
-
-def _read(methods: list[Method]) -> list[str]:
-    return [several(m.utility.auc(kind).mean for m in methods) for kind in ("frozen", "retrained")]
-
-
-def against_control(main: str = MINIATURE) -> str:
-    """What each attacker reaches on real images and on generators of an evaluation, and there less
-    on the random warp that moves as far: one attacker and kind of impostors a row."""
-    own = results(main)
-    return text(_against(main, {}), [*_come_to_rest(own.methods), *floors(own)])
-
-
-def by_bound(main: str) -> str:
-    """The same of the generators of each bound."""
-    own = results(main)
-    bounds = dict.fromkeys(m.options["mu"] for m in own.methods if m.name == PriCheXyNet.name)
-    tables = []
-    for mu in bounds:
-        alike = [m for m in own.methods if m.name == PriCheXyNet.name and m.options["mu"] == mu]
-        whole = text(_against(main, {"mu": mu}), _come_to_rest(alike))
-        tables.append(f"At most {mu:g} px along each axis:\n\n{whole}")
-    return "\n".join([*tables, *(f"{line}\n" for line in floors(own))])
-
-
-def _against(main: str, options: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Of the generators with these options."""
-    named = {(f"{main}/{p}", "verification"): title for p, title in _beside(main).items()}
-    named |= {(main, key): AGAIN.get(key, f"`{key}`") for key in results(main).attackers}
-    rows = []
-    for (key, attacker), title in named.items():
-        for which in READINGS:
-            methods = results(key).methods
-            real = [auc(m.privacy[attacker], which) for m in methods if m.name == REAL]
-            found = [
-                (own.auc.mean, d.difference.mean, d.p_holm)
-                for method in methods
-                if method.options.items() >= options.items()
-                if (own := figures(method.privacy[attacker], which)) is not None
-                for d in own.differences
-                if d.role == CONTROL
-            ]
-            sure = [less for _, less, p in found if p is not None and p < SURE]
-            below = sum(less < 0 for less in sure)
-            counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
-            levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
-            less = less_control(results(key), attacker, which, options)
-            less = less or several(less for _, less, _ in found).replace("-", "−")
-            rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
-    header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
-    return [*header, "generators", "below it", "below it for sure", "above it for sure"], rows
-
-
-def _come_to_rest(methods: Iterable[Method]) -> list[str]:
-    """How many of the generators that are held against their control had converged, and when."""
-    held = [m for m in methods if CONTROL in {d.role for d in m.strongest[1].differences}]
-    return [f"Generators that converged: {_made_of(held)[1]}."] if held else []
 
 
 def sets() -> str:

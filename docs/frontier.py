@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from compared import CODES, DRAWN, MINIATURE, SETS, measured_sets
+from compared import CODES, SETS, measured_sets
 from frontier_panels import INK, Line, Mark, Panel, colour, draw
+from games import DRAWN, MINIATURE
 from headline import KIND
 from reproduced import results
 

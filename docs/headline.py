@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from cells import CONTROL, FLOORS, RETRAINED, several, utility
-from compared import MINIATURE
+from games import MINIATURE
 from reproduced import results
 
 from attacks.evaluation.floors import METADATA

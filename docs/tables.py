@@ -34,23 +34,9 @@ from cells import (
     share,
     titled,
 )
-from compared import (
-    CODES,
-    DRAWN,
-    GAMES,
-    OBJECTIVES,
-    SETS,
-    STRONG,
-    against_control,
-    by_bound,
-    miniature,
-    sets,
-    sets_in_short,
-    strangers,
-    together,
-    very_films,
-)
+from compared import CODES, SETS, sets, sets_in_short, strangers, together, very_films
 from frontier import frontier, others
+from games import DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG, against_control, apart, miniature
 from headline import headline
 from measured import (
     answers_by_attackers,
@@ -146,10 +132,10 @@ def made() -> dict[Path, str]:
         RESULTS / "headline.md": headline(),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
-        RESULTS / "control.md": against_control(),
+        RESULTS / "control.md": apart(MINIATURE, "verification_weight"),
         **{RESULTS / key / "miniature.md": miniature(key) for key in GAMES},
         **{RESULTS / key / "control.md": against_control(key) for key in (STRONG, DRAWN, *GAMES)},
-        RESULTS / OBJECTIVES / "control.md": by_bound(OBJECTIVES),
+        RESULTS / OBJECTIVES / "control.md": apart(OBJECTIVES, "mu"),
         RESULTS / "sets.md": sets(),
         RESULTS / "sets_in_short.md": sets_in_short(),
         RESULTS / "together.md": together(),

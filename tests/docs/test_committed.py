@@ -7,12 +7,12 @@ import re
 from functools import cache
 
 import cells
-import compared
+import games
 import headline
 import pytest
 import reproduced
 import tables
-from compared import BESIDE, DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG
+from games import BESIDE, DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG
 from reproduced import RESULTS, evaluations
 
 import anonymize
@@ -165,7 +165,7 @@ def test_random_numbers_are_still_those_that_were_drawn():
 
 @pytest.mark.parametrize("key", [MINIATURE, STRONG, DRAWN, *GAMES])
 def test_below_the_control_stands_how_far_the_generators_were_trained(key):
-    table, said = compared.against_control(key).split("\n\n")[:2]
+    table, said = games.against_control(key).split("\n\n")[:2]
     rest, count, steps = re.fullmatch(
         r"Generators that converged: (\d+) of (\d+) after (.+) steps\.", said.strip()
     ).groups()
@@ -179,17 +179,20 @@ def test_below_the_control_stands_how_far_the_generators_were_trained(key):
 
 
 def test_nothing_is_said_where_no_generator_was_trained():
-    assert compared._come_to_rest(compared.results("sets").methods) == []
+    assert games._come_to_rest(games.results("sets").methods) == []
 
 
-def test_bounds_apart_are_the_generators_together():
-    """Of each attacker the counts of all bounds add up to those of the whole evaluation."""
+@pytest.mark.parametrize(
+    ("key", "option"), [(OBJECTIVES, "mu"), (MINIATURE, "verification_weight")]
+)
+def test_kinds_apart_are_the_generators_together(key, option):
+    """Of each attacker the counts of all kinds add up to those of the whole evaluation."""
 
     def counts(text):
         rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:2] == "| "]
         return [(*row[:2], *map(int, row[-4:])) for row in rows if row[-1].isdecimal()]
 
-    apart, together = (f(OBJECTIVES) for f in (compared.by_bound, compared.against_control))
+    apart, together = games.apart(key, option), games.against_control(key)
     whole = {row[:2]: row[2:] for row in counts(together)}
     summed = dict.fromkeys(whole, (0, 0, 0, 0))
     for *of, a, b, c, d in counts(apart):
