@@ -85,7 +85,7 @@ def test_print_is_seen(films, code, how):
     assert all(shown(printed(film, CODES[code], **how)) for film in films[:2])
 
 
-@pytest.mark.parametrize("code", CODES.keys() - {"a low row of bars"})
+@pytest.mark.parametrize("code", sorted(CODES.keys() - {"a low row of bars"}))
 def test_print_of_little_contrast_is_seen(films, code):
     level = int(films[0].max()) // 2
     faint = np.uint8(level + 20 * (CODES[code] > 127))
