@@ -140,7 +140,7 @@ def read_config(config: str | Path) -> dict[str, Any]:
         except OSError as error:
             raise UsageError(
                 f"config must be one of {', '.join(names)} or a readable YAML file; "
-                f"got {str(config)!r} ({type(error).__name__})"
+                f"got {str(config)!r} ({error.strerror or type(error).__name__})"
             ) from None
         except UnicodeDecodeError:
             raise UsageError(f"config {str(config)!r} is not UTF-8 text") from None

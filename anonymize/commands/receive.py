@@ -168,9 +168,10 @@ def command(out, spec, as_json, device, **wanted) -> None:
     sides(release, options)
     model, release = model_and_options(method, device, release, text=wanted["text"])
 
-    from anonymize.receive.service import receive
+    from anonymize.receive.service import check_method, receive
     from anonymize.release.summary import Told
 
+    check_method(model)
     private = str(release.private or f"{out}-private")
 
     def say(line: str) -> None:

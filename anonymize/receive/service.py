@@ -52,11 +52,7 @@ def receive(
         UsageError: nothing was touched.
         StorageError, WorkerPoolError: as ``apply``; nothing is lost, and the same call goes on.
     """
-    if isinstance(model, SetAnonymizer):
-        raise UsageError(
-            f"{model.name} makes each output of several people, who must be known together, and "
-            "objects come one by one; collect them, and take `anonymize apply`"
-        )
+    check_method(model)
     archive, context = sides(release, options)
     folder = options.spool.folder or out.with_name(f"{out.name}-spool")
     with ExitStack() as stack:
@@ -124,3 +120,12 @@ def _words(options: ReceiveOptions, port: int) -> str:
     near = urlsplit(url).hostname in LOOPBACK
     plain = options.forward.ca is None and not to.startswith("https:") and not near
     return f"{words}; forwarding to {to}{', warning: without TLS' * plain}"
+
+
+def check_method(model: Anonymizer) -> None:
+    """UsageError for a method that cannot release what comes image by image."""
+    if isinstance(model, SetAnonymizer):
+        raise UsageError(
+            f"{model.name} makes each output of several people, who must be known together, and "
+            "objects come one by one; collect them, and take `anonymize apply`"
+        )

@@ -51,8 +51,15 @@ def refuse_none(there: bool, *, by_list: bool) -> None:
         )
 
 
+def refuse_no_folder(out: Path) -> None:
+    """Raises UsageError where there is no folder ``out``."""
+    if not out.is_dir():
+        raise UsageError("OUT is no folder that is there; name the OUT of `anonymize apply`")
+
+
 def refuse_no_release(out: Path) -> None:
     """Raises UsageError where ``out`` holds no finished release."""
+    refuse_no_folder(out)
     if not (out / MANIFEST).is_file():
         raise UsageError(
             f"OUT holds no {MANIFEST}; name the folder of a finished release (with "

@@ -39,12 +39,14 @@ class Nearest:
         scores: (P,) of these.
         hits: (P,) share of the equally near ones that show the same person; NaN where none of the
             person's images is there.
+        tied: bool (P,), all are equally near: it is taken for nobody.
     """
 
     attack: FileAttack
     columns: np.ndarray
     scores: np.ndarray
     hits: np.ndarray
+    tied: np.ndarray
 
 
 def attack_files(
@@ -93,7 +95,9 @@ class _Trial:
         scores, columns = matcher.nearest(
             pictures(subject.released), pictures(subject.real), NEAREST, silent
         )
-        hits = _hits(scores, columns, *owners)
+        near = scores == scores[:, :1]
+        tied = near.all(axis=1) & (near.shape[1] > 1)
+        hits = _hits(near, tied, columns, *owners)
         chosen, known = choose(name), (subject.original >= 0).any()
         whole = self._reading(matcher, owners)
         if whole is None:
@@ -111,7 +115,7 @@ class _Trial:
             others=self._reading(matcher, subject.without_originals()) if known else None,
             learnt=learnt,
         )
-        return Nearest(attack, columns[:, 0], scores[:, 0], hits)
+        return Nearest(attack, columns[:, 0], scores[:, 0], hits, tied)
 
     def _found(self, hits: np.ndarray, owners: tuple[Owners, Owners]) -> Found:
         counted = ~np.isnan(hits)
@@ -163,18 +167,18 @@ def people_apart(probes: Owners) -> int:
     return max(everybody // (people >= 0).sum(axis=1).max(), 1)
 
 
-def _hits(scores: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owners) -> np.ndarray:
-    """(P,) of :class:`Nearest`. Who finds all of the nearest real images equally near finds nobody:
-    there are ``NEAREST`` of them at most."""
+def _hits(
+    near: np.ndarray, tied: np.ndarray, columns: np.ndarray, probes: Owners, gallery: Owners
+) -> np.ndarray:
+    """(P,) of :class:`Nearest`; ``near`` (P, ≤ NEAREST): the real ``columns`` that are as near
+    as the first. Who finds all of them equally near finds nobody."""
     same = np.concatenate(
         [
             np.take_along_axis(genuine_pairs(probes[rows], gallery), columns[rows], axis=1)
             for rows in slices(len(probes), ROWS)
         ]
     )
-    near = scores == scores[:, :1]
-    hits = (same & near).sum(axis=1) / near.sum(axis=1)
-    hits[near.all(axis=1) & (columns.shape[1] > 1)] = 0
+    hits = np.where(tied, 0, (same & near).sum(axis=1) / near.sum(axis=1))
     return np.where(_chances(probes, gallery) > 0, hits, np.nan)
 
 

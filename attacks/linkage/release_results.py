@@ -18,7 +18,7 @@ class Found(Record):
 
     ``files`` are those with their original, or another image of the patient, among the real ones;
     ``expected`` is how many a coin finds. Where several real files are equally near, each counts in
-    part.
+    part; where all of the nearest are, nobody is found.
     """
 
     files: int

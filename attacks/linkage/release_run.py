@@ -82,18 +82,18 @@ class Attacked:
         return self.nearest[self.results.strongest.attacker]
 
     def lines(self) -> list[dict[str, object]]:
-        """One a released file and attacker: what it was taken for."""
+        """One a released file and attacker: what it was taken for, if it was for one of them."""
         subject = self.subject
         real, released = subject.real.names, subject.released.names
         return [
             {
                 "released": released[row],
                 "attacker": name,
-                "taken_for": real[column],
+                "taken_for": "" if found.tied[row] else real[column],
                 "score": float(found.scores[row]),
                 "found": "" if found.hits[row] != found.hits[row] else float(found.hits[row]),
                 **subject.named(row),
-                "patient_taken_for": subject.real.patients[column],
+                "patient_taken_for": "" if found.tied[row] else subject.real.patients[column],
             }
             for name, found in self.nearest.items()
             for row, column in enumerate(found.columns.tolist())

@@ -204,7 +204,10 @@ def _blind(results: ReleaseResults) -> str:
     """Why these attackers cannot be expected to find anybody; "" where they can."""
     tried = [a.learnt for a in results.attacks if a.learnt is not None]
     if not any(learnt.knowledge == "informed" for learnt in tried):
-        return "no attacker that learns from released images took part: name the --method"
+        return (
+            "no attacker that learns from released images took part: name one in --attackers, such "
+            "as histogram-metric, and the --method where the private folder does not say it"
+        )
     able = [learnt for learnt in tried if (learnt.figures["auc"].ci95 or (0, 0))[0] > UNEVEN]
     return "" if able else "on other patients of known data these attackers find nobody either"
 

@@ -47,6 +47,13 @@ def serve(tmp_path, monkeypatch):
     return run
 
 
+def test_a_method_that_cannot_be_is_refused_before_anything_is_said(serve):
+    result = serve([], "--model", "k-same:k=3")
+    assert result.exit_code == 2
+    assert "objects come one by one" in result.output
+    assert len(result.output.splitlines()) == 1
+
+
 def test_all_released_is_0_and_says_so(serve, tmp_path):
     result = serve([made(0), made(1)])
     assert result.exit_code == 0, result.output

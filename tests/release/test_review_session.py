@@ -307,8 +307,8 @@ def test_progress_is_kept_and_one_reviewer_at_a_time(release):
 
 
 def test_what_is_no_release_is_refused(release, tmp_path):
-    for out in (tmp_path / "none", tmp_path):
-        with pytest.raises(UsageError, match="no journal of a release"), session.opened(out):
+    for out, said in ((tmp_path / "none", "OUT is no folder"), (tmp_path, "no journal")):
+        with pytest.raises(UsageError, match=said), session.opened(out):
             pass
     release(FILES)
     (release.private / "facts.bin").write_bytes(b"[1]\nx")

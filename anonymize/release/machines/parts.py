@@ -9,7 +9,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import DataError, UsageError, printable
 from anonymize.release.machines.shards import FILE, Finished, Shard
 from anonymize.release.records.entries import Entries
 from anonymize.release.records.entry import Entry
@@ -39,10 +39,12 @@ def found(given: Sequence[Path], out: Path) -> list[Path]:
     folder that is no shard and holds none."""
     folders: list[Path] = []
     for path in (p.resolve() for p in given):
+        if not path.is_dir():
+            raise UsageError(f"SHARD {printable(path.name)} must be a folder; there is none")
         if _is_shard(path):
             folders.append(path)
             continue
-        inside = [p for p in sorted(path.iterdir()) if _is_shard(p)] if path.is_dir() else []
+        inside = [p for p in sorted(path.iterdir()) if _is_shard(p)]
         if not inside:
             raise UsageError(
                 "a SHARD must be a folder that `anonymize apply --shard I/N` finished, with its "
@@ -64,8 +66,8 @@ def read_part(folder: Path) -> Part:
         Shard.parse(finished.shard)
     except FileNotFoundError:
         raise DataError(
-            f"SHARD {folder.name} is not finished (no {FILE} in its private folder); give the same "
-            "`anonymize apply --shard` again"
+            f"SHARD {folder.name} is not finished, or no shard (no {FILE} in its private folder); "
+            "give the same `anonymize apply --shard I/N` again; a release without --shard is whole"
         ) from None
     except (OSError, ValueError, TypeError, KeyError):
         raise DataError(f"{FILE} in the private folder of SHARD {folder.name} is damaged") from None

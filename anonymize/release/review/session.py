@@ -16,6 +16,7 @@ from pathlib import Path
 from anonymize.errors import UsageError
 from anonymize.key_files import key_id, read_secret
 from anonymize.release import storage
+from anonymize.release.early import refuse_no_folder
 from anonymize.release.machines.object_store import Objects
 from anonymize.release.places import MANIFEST, SIGNATURE, Naming, Places
 from anonymize.release.reasons import Reason, Refused
@@ -130,10 +131,11 @@ def opened(out: Path, private: Path | None = None) -> Iterator[Session]:
         UsageError: no release is there, `anonymize apply` did not finish, or somebody is at it.
         StorageError: a folder cannot be written.
     """
+    refuse_no_folder(out)
     out = out.resolve()
     private = (private or out.with_name(f"{out.name}-private")).resolve()
     header = {**ABSENT, **begun(private)}
-    if header.get("out") != str(out) or not out.is_dir():
+    if header.get("out") != str(out):
         raise UsageError(NO_RELEASE)
     if header["shard"]:
         raise UsageError(

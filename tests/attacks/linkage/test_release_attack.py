@@ -62,6 +62,16 @@ def test_a_blur_hides_nobody_and_the_verdict_says_so(attacked, found):
     assert best["with_originals"]["auc"]["mean"] >= best["others"]["auc"]["mean"]
 
 
+def test_who_tells_nothing_apart_takes_no_file_for_anybody(attacked):
+    """No file is the very one of another: to `identical` all are as near."""
+    rows = read_table(attacked[1] / "found.csv")
+    taken = {"identical": set(), "training-free": set()}
+    for row in rows:
+        if row["attacker"] in taken:
+            taken[row["attacker"]].add((bool(row["taken_for"]), bool(row["patient_taken_for"])))
+    assert taken == {"identical": {(False, False)}, "training-free": {(True, True)}}
+
+
 def test_findings_alone_are_a_floor_in_both_readings(attacked, found, whole):
     """Odd patients have one finding, even ones another, two images each: who has the same one is of
     the same person in one pair of 8 or 7, originals left out."""

@@ -22,7 +22,8 @@ def test_equally_near_images_count_in_part_and_all_equal_ones_not_at_all():
     gallery = Owners(np.arange(4, 7), np.array([0, 1, 2]), np.ones(3, bool))
     scores = np.array([[3, 1, 0], [2, 2, 1], [1, 1, 1], [5, 4, 3]], float)
     columns = np.array([[0, 1, 2], [1, 2, 0], [0, 1, 2], [0, 1, 2]])
-    found = _hits(scores, columns, probes, gallery)
+    near = scores == scores[:, :1]
+    found = _hits(near, near.all(axis=1), columns, probes, gallery)
     np.testing.assert_array_equal(found, [1, 0.5, 0, np.nan])
 
 
