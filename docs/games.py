@@ -51,14 +51,16 @@ def miniature(key: str = MINIATURE) -> str:
     beside = {title: results(f"{key}/{p}") for p, title in _beside(key).items()}
     kinds: dict[str, list[Method]] = {}
     for method in main.methods:
-        kinds.setdefault(_kind(main, method), []).append(method)
+        alike = kinds.setdefault(_kind(method), [])
+        if method.fingerprint or method.options not in [m.options for m in alike]:
+            alike.append(method)  # two generators may have one control
     header = ["released as", "generators", "at rest", "moved by (px, RMS)", *beside]
     header += AGAIN.values()
     tables = []
     for which in READINGS:
         rows = [
             [kind, *_made_of(methods), *_linked(methods, beside.values(), which), *_read(methods)]
-            for kind, methods in kinds.items()
+            for kind, methods in sorted(kinds.items(), key=_is_control)
         ]
         whole = [*header, "classifier frozen ↑", RETRAINED]
         tables.append(f"Against {NAMES[which]}:\n\n{markdown(whole, rows)}")
@@ -66,29 +68,17 @@ def miniature(key: str = MINIATURE) -> str:
     return "\n".join([*tables, *(f"{line}\n" for line in (over, *floors(main)))])
 
 
-def _kind(own: Results, method: Method) -> str:
-    """What a method is called together with those of other seeds; a control, beside which weight
-    it stands where there are several."""
-    if method.name == REAL:
-        return "real images"
-    titles = {id(m): title for title, m in own.titled}
-    beside = {
-        m.options["verification_weight"]
-        for m in own.methods
-        if m is method or _held_against(m) == titles[id(method)]
-        if "verification_weight" in m.options
-    }
-    weights = f", λ = {' and '.join(map(str, sorted(beside)))}"
-    if method.name != RandomWarp.name:
-        return f"{method.name}{weights}" + ", frame" * (method.options.get("border") == "reference")
-    several = len({m.options.get("verification_weight") for m in own.methods} - {None}) > 1
-    return "random warp that moves as far" + (weights if several else "")
+def _kind(method: Method) -> str:
+    """What a method is called together with those of other seeds. Controls are one kind: all warps
+    that were learnt move as far."""
+    known = {REAL: "real images", RandomWarp.name: "random warp that moves as far"}
+    weight, border = (method.options.get(name) for name in ("verification_weight", "border"))
+    learnt = f"{method.name}, λ = {weight}" + (", frame" * (border == "reference"))
+    return known.get(method.name, learnt)
 
 
-def _held_against(method: Method) -> str | None:
-    """The title of the control of a generator."""
-    differences = method.strongest[1].differences
-    return next((d.to for d in differences if d.role == CONTROL), None)
+def _is_control(kind: tuple[str, list[Method]]) -> bool:
+    return kind[1][0].name == RandomWarp.name
 
 
 def _made_of(methods: list[Method]) -> list[str]:
