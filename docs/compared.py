@@ -165,6 +165,20 @@ def very_films() -> str:
     return text((["released as", *header], rows), [meaning(own), *floors(own)])
 
 
+def members() -> str:
+    """Whether somebody is in a release at all: an attacker a column."""
+    own = results("sets_members")
+    asked = [(title, method) for title, method in own.titled if method.sets]
+    rows = [
+        [
+            title,
+            *(in_words(method.privacy[a].estimate("auc_members"), digits=2) for a in own.attackers),
+        ]
+        for title, method in asked
+    ]
+    return text((["members told from outsiders, AUC", *own.attackers], rows), [])
+
+
 def strangers() -> str:
     """Methods that put strangers in everybody's place: what attackers find, those too that may ask
     the method, and what is taught beside the pool alone; others at their size."""

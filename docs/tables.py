@@ -34,7 +34,7 @@ from cells import (
     share,
     titled,
 )
-from compared import CODES, SETS, sets, sets_in_short, strangers, together, very_films
+from compared import CODES, SETS, members, sets, sets_in_short, strangers, together, very_films
 from frontier import frontier, others
 from games import DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG, against_control, apart, miniature
 from headline import headline
@@ -88,6 +88,7 @@ FURTHER = {
     "sets_uses_resnet": "…, ResNet-18, coarse, 4 × 4, four uses",
     "sets_budget": "…, coarse, 4 × 4, fewer patches",
     "sets_before_after": "…, the very films",
+    "sets_members": "…, who is in it",
     "sets_trained": "…, a trained network",
     CODES: "Children, one image for each",
     "held_back": "Phantom, findings held back",
@@ -142,6 +143,7 @@ def made() -> dict[Path, str]:
         RESULTS / "jigsaw_floors.md": "\n".join(floors(results(SETS))) + "\n",
         RESULTS / "strangers.md": strangers(),
         RESULTS / "sets_before_after" / "table_of_films.md": very_films(),
+        RESULTS / "sets_members" / "members.md": members(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
         RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),
