@@ -48,7 +48,7 @@ def serve(tmp_path, monkeypatch):
 
 
 def test_a_method_that_cannot_be_is_refused_before_anything_is_said(serve):
-    result = serve([], "--model", "k-same:k=3")
+    result = serve([], "--model", "k-same:k=3", "--text", "keep")
     assert result.exit_code == 2
     assert "objects come one by one" in result.output
     assert len(result.output.splitlines()) == 1
