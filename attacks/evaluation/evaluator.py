@@ -39,7 +39,7 @@ from attacks.evaluation.shown import pair_pictures, shown_images
 from attacks.evaluation.target import Target
 from attacks.evaluation.utility_runner import UtilityRunner
 from attacks.knowledge.scenarios import Scenario
-from attacks.knowledge.set_release import Released, radiographs, released_by
+from attacks.knowledge.set_release import Released, released_by
 from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.extremes import PairPictures
 from attacks.measuring.matching import headline_auc
@@ -151,8 +151,6 @@ class MethodEvaluator:
         with in_turn(folder / f"{by}.lock"):
             if not file.is_file():
                 self._made(model).write(file)
-            elif isinstance(model, SetAnonymizer):
-                model.fit(radiographs(self.data, self.data.table.part("train")))
         return Released.read(file)
 
     def _made(self, model: Anonymizer) -> Released:

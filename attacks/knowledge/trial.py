@@ -26,7 +26,7 @@ from attacks.knowledge.inversion import each, mean_release, undone
 from attacks.knowledge.levels import Level, Setting
 from attacks.knowledge.membership import Game, game
 from attacks.knowledge.scenarios import Scenario, owners_in, probes_and_gallery
-from attacks.knowledge.set_release import Released, standing_for
+from attacks.knowledge.set_release import Released, radiographs, standing_for
 from attacks.measuring.covariates import covariates_of
 from attacks.measuring.metrics import Contributors, Owners
 
@@ -176,6 +176,8 @@ class Release:
             return None
         if part not in self._games:
             seed = derive_seed(self.seed, "members")
+            # What was released may have been read from a file, by another process.
+            self.model.fit(radiographs(self.data, self.data.table.part("train")))
             self._games[part] = game(self.model, self.data, self.real(part), seed=seed)
         return self._games[part]
 

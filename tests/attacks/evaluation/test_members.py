@@ -89,6 +89,16 @@ def test_elsewhere_nobody_asks(options, data, tmp_path, spec, scenario):
     assert found["training-free"].estimate("auc_members") is None
 
 
+@pytest.mark.parametrize(("scenario", "fits"), [("before-after", 1), ("released-real", 0)])
+def test_what_another_process_released_is_learnt_again_only_to_be_asked(
+    options, data, tmp_path, monkeypatch, scenario, fits
+):
+    made, learnt = release(data, KSAME), []
+    monkeypatch.setattr(type(made.model), "fit", lambda self, known: learnt.append(known))
+    attacked(options, made, tmp_path, scenario, ("training-free", "identical"))
+    assert len(learnt) == fits
+
+
 def test_the_table_of_attackers_says_it(options, data, tmp_path):
     found, _ = attacked(options, release(data, KSAME), tmp_path)
     method = Method(name="k-same", options={"k": 2}, privacy=found)
