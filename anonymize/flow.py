@@ -10,8 +10,6 @@ from functools import cache
 
 import torch
 import torch.nn.functional as F
-from kornia.filters import filter2d_separable, get_gaussian_kernel1d
-from kornia.geometry.transform import remap
 from torch import Tensor
 
 BORDERS = ("replicate", "reference")
@@ -63,6 +61,8 @@ def _exact(field: Tensor) -> Tensor:
 
 
 def _blurred(field: Tensor, kernel: int, sigma: float, border: str) -> Tensor:
+    from kornia.filters import filter2d_separable  # a tenth of the start of a release without warps
+
     weights = _gaussian(kernel, sigma, field.device, field.dtype)
     with torch.autocast(field.device.type, enabled=False):
         return filter2d_separable(field, weights, weights, border)
@@ -71,6 +71,8 @@ def _blurred(field: Tensor, kernel: int, sigma: float, border: str) -> Tensor:
 @cache
 def _gaussian(kernel: int, sigma: float, device: torch.device, dtype: torch.dtype) -> Tensor:
     """(1, kernel), kept: a GPU is waited for where it is made."""
+    from kornia.filters import get_gaussian_kernel1d
+
     return get_gaussian_kernel1d(kernel, sigma, device=device, dtype=dtype)
 
 
@@ -93,6 +95,8 @@ def warp(
             f"displacement must have shape {expected}, "
             f"got {tuple(displacement.shape)}; use flow.resize first"
         )
+    from kornia.geometry.transform import remap
+
     displacement = _exact(displacement)
     x, y = _axes(displacement, rows, height)
     warped = remap(

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import kornia.augmentation as K
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -87,6 +86,8 @@ def shuffled(rows: np.ndarray, size: int, seed: int | tuple[int, ...]) -> Iterat
 
 def augmentation() -> nn.Module:
     """Small affine maps and gray-scale changes, one drawn for each image of a batch."""
+    import kornia.augmentation as K  # here, since releases begin without it
+
     return nn.Sequential(
         K.RandomAffine(
             degrees=5.0,

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 from anonymize import flow
@@ -134,6 +133,8 @@ def _warped(
     image = filled = plane[None, None]
     mask = None if padding is None else torch.from_numpy(padding).to(image)[None, None]
     if padding is not None and not padding.all():
+        from scipy.ndimage import distance_transform_edt
+
         at = distance_transform_edt(padding, return_distances=False, return_indices=True)
         filled = image[..., torch.from_numpy(at[0]), torch.from_numpy(at[1])]
     for rows in strips(*plane.shape):

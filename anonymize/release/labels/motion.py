@@ -13,7 +13,6 @@ from functools import cached_property
 from math import ceil
 
 import numpy as np
-from scipy.ndimage import binary_dilation, map_coordinates
 
 TOLERANCE = 1e-3  # pixels by which p + d(p) may miss q
 STEPS = 60  # of Newton's method; two or three are the rule
@@ -51,6 +50,8 @@ class Motion:
         """d (N, 2) at ``points`` (N, 2), bilinear, continued beyond the border."""
         if self.field is None:
             return np.zeros_like(points)
+        from scipy.ndimage import map_coordinates
+
         places = points[:, ::-1].T - 0.5  # rows y, x of pixel centres
         return np.stack(
             [
@@ -84,7 +85,7 @@ class Motion:
 
     def outline(self, ring: np.ndarray, size: Size | None = None) -> tuple[np.ndarray, Pushed]:
         """A closed outline (N, 2) pushed: points every two pixels, simplified, inside the image."""
-        from skimage.measure import approximate_polygon  # with scipy.signal, half of a start
+        from skimage.measure import approximate_polygon
 
         scale = self._scale(size)
         dense = densified(np.asarray(ring, np.float64) * scale) / scale
@@ -154,6 +155,8 @@ class Motion:
         (a, b), (c, d) = across[:, :-1], down[:, :, :-1]
         rows, columns = np.nonzero((1 + a) * (1 + d) - b * c <= 0)
         if len(rows):
+            from scipy.ndimage import binary_dilation
+
             seen = np.stack([columns, rows]) + 1 + self.field[:, rows, columns]
             x, y = np.clip(seen, 0, np.array([[width - 1], [height - 1]])).astype(int)
             folds[y, x] = True

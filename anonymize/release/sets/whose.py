@@ -9,8 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from anonymize.release.dicom.pseudonyms import Pseudonyms, normal
 from anonymize.release.reasons import Reason, Refused
@@ -64,6 +62,9 @@ def known(
 
 def _together(patients: set[str], same: set[tuple[str, str]]) -> dict[str, str]:
     """For each patient the first of those with whom pairs of the ``same`` person join him."""
+    from scipy.sparse import coo_array  # asked of releases of sets alone
+    from scipy.sparse.csgraph import connected_components
+
     names = sorted(patients)
     place = {name: number for number, name in enumerate(names)}
     pairs = np.array([[place[a], place[b]] for a, b in same], int).reshape(-1, 2)
