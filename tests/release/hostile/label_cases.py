@@ -5,7 +5,7 @@ import re
 from functools import partial
 
 import numpy as np
-from corpus import Case, labelled
+from corpus import Case, each, labelled
 from dicom_specimens import changed, file
 from label_specimens import png_mask
 from release_specimens import Gray, fill, pillow, scene
@@ -148,23 +148,21 @@ def linked(folder, *, name):
 
 CASES = [
     *(
-        Case(
-            "label file",
-            f"{group} {name}",
-            partial(said, labels={f"k.{kind}": data}),
-            fast=k % 2 == 0,
-        )
+        case
         for kind, group, table in (
             ("json", "JSON", JSON),
             ("json", "telling", TELLING),
             ("csv", "CSV", CSV),
         )
-        for k, (name, data) in enumerate(table.items())
+        for case in each(
+            "label file",
+            said,
+            {f"{group} {name}": {f"k.{kind}": data} for name, data in table.items()},
+            "labels",
+            every=2,
+        )
     ),
-    *(
-        Case("label file", f"linked {name}", partial(linked, name=name))
-        for name in ("file", "folder")
-    ),
+    *each("label file", linked, {"linked file": "file", "linked folder": "folder"}, "name"),
 ]
 
 
