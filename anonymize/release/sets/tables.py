@@ -113,7 +113,7 @@ class SetTables:
         shared = None
         if labels and outputs:
             shared = in_common([*groups.values()], outputs, mixed.patients, mixed.targets, labels)
-        options = self.method.options.items()
+        options, told = self.method.options.items(), self.measured
         return Certificate(
             method=self.method.name,
             options={k: v for k, v in options if k not in SECRETS and is_plain((k, v))},
@@ -135,7 +135,7 @@ class SetTables:
             in_common=shared,
             largest_share_of_an_image=self.method.shown,
             guess_at_most=self.method.guess,
-            measured=self.measured and Measured.model_validate(self.measured),
+            measured=None if told is None else Measured.model_validate(told),
         )
 
     def _outcome(
