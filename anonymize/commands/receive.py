@@ -163,7 +163,7 @@ def command(out, spec, as_json, device, **wanted) -> None:
     unlike: dict[str, Any] = {"labels": (), "label_columns": (), "names": "hashed"}
     unlike |= dict.fromkeys(("spare", "table", "columns", "patients", "measured", "shard"))
     method, release = asked_for(spec, **wanted, **unlike)
-    from anonymize.receive.early import sides
+    from anonymize.receive.destinations import sides
 
     sides(release, options)
     model, release = model_and_options(method, device, release, text=wanted["text"])

@@ -1,20 +1,35 @@
-"""``--forward-to`` as an archive: AET@host:port by C-STORE, an address by STOW-RS."""
+"""``--forward-to`` as an archive: AET@host:port by C-STORE, an address by STOW-RS. What is wrong
+with a node whatever its method is said before torch is imported, in a second."""
 
 import re
+import ssl
 from urllib.parse import urlsplit
 
 from anonymize.errors import UsageError
 from anonymize.receive import tls
 from anonymize.receive.archives import Archive
-from anonymize.receive.options import ForwardOptions, NodeOptions, check_title
+from anonymize.receive.options import ForwardOptions, NodeOptions, ReceiveOptions, check_title
 from anonymize.receive.store_archive import StoreArchive
 from anonymize.receive.stow_archive import StowArchive, read_credentials
+from anonymize.release.options import ReleaseOptions
 
 C_STORE = re.compile(
     r"(?P<title>[^@/]+)@(?P<host>[^@/:\s]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})"
 )
 STUDIES = re.compile(r".*/studies(/[0-9.]+)?")  # PS3.18 10.5
 FORM = "AET@host:port, or https://host/…/studies"
+
+
+def sides(
+    release: ReleaseOptions, options: ReceiveOptions
+) -> tuple[Archive | None, ssl.SSLContext | None]:
+    """The archive, None for none, and what is shown to senders, None without TLS; neither is called
+    yet. Raises UsageError: names that are kept, and as `archive_of` and `tls.of_node`."""
+    if release.names != "hashed":
+        raise UsageError("names of received objects are their UIDs, and must be hashed")
+    if options.forward.to and release.uniform is not None and release.uniform.format != "dicom":
+        raise UsageError("--forward-to takes DICOM only; use --canonical SIZE,dicom")
+    return archive_of(options.forward, options.node), tls.of_node(options.node)
 
 
 def archive_of(options: ForwardOptions, node: NodeOptions) -> Archive | None:

@@ -17,7 +17,7 @@ from anonymize.errors import UsageError
 from anonymize.folder_lock import own_folder
 from anonymize.receive.deliveries import Deliveries
 from anonymize.receive.desk import Desk
-from anonymize.receive.early import sides
+from anonymize.receive.destinations import sides
 from anonymize.receive.node import Node
 from anonymize.receive.options import ReceiveOptions
 from anonymize.receive.outbox import Outbox

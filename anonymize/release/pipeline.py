@@ -106,11 +106,8 @@ def release_files(
     progress: Progress = lambda done, total: None,
 ) -> Counter[str]:
     """Takes every file of a release that is open to its place under OUT; counts what became of
-    them: "anonymized", "already done", or the code of a reason.
-
-    Raises:
-        StorageError, WorkerPoolError: as :func:`apply`.
-    """
+    them: "anonymized", "already done", or the code of a reason. Raises StorageError,
+    WorkerPoolError: as :func:`apply`."""
     options, secret = release.options, release.naming.secret
     assert secret is not None  # this release is open
     # Equal pictures get equal outputs in every call: different ones could be averaged.
@@ -242,9 +239,7 @@ def plan(
     Only what the method and the encoders do is not tried: an image may still be refused as
     "unchanged", "invalid-result", "verification", "not-grouped", or for text that is left in it.
 
-    Raises:
-        UsageError, WorkerPoolError: as ``apply``.
-    """
+    Raises UsageError, WorkerPoolError: as ``apply``."""
     options = options or _usual()
     with _pool(options) as pool:
         release = prepare(source, out, model, options, pool)

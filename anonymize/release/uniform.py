@@ -40,11 +40,7 @@ FORM = f"SIZE or SIZE,png or SIZE,dicom, SIZE from {MIN_SIDE} to {LARGEST} pixel
 @dataclass(frozen=True)
 class Uniform:
     """Every file is a gray image of 8 bits, ``size`` pixels wide and high, "png" or "dicom"; of 16
-    where it is not to be released as it is.
-
-    Raises:
-        UsageError: another format, or no size.
-    """
+    where it is not to be released as it is. Raises UsageError: another format, or no size."""
 
     size: int
     format: str = "png"
@@ -64,11 +60,7 @@ class Uniform:
 
 
 def parse(text: str) -> Uniform:
-    """SIZE or SIZE,FORMAT.
-
-    Raises:
-        UsageError: another text.
-    """
+    """SIZE or SIZE,FORMAT. Raises UsageError: another text."""
     size, _, format = text.partition(",")
     known = size.isascii() and size.isdigit() and len(size) < 6
     try:
@@ -80,11 +72,8 @@ def parse(text: str) -> Uniform:
 def made_uniform(
     radiograph: Radiograph, wanted: Uniform, name: str, deidentifier: Deidentifier | None
 ) -> Radiograph:
-    """What ``radiograph``, a file called ``name``, shows, as one of the files of ``wanted``.
-
-    Raises:
-        Refused: it is smaller than they are; it would be known by its blur.
-    """
+    """What ``radiograph``, a file called ``name``, shows, as one of the files of ``wanted``. Raises
+    Refused: it is smaller than they are; it would be known by its blur."""
     shown = radiograph.gray()
     if min(shown.shape) < wanted.size:
         raise Refused(Reason.TOO_SMALL, "smaller than --canonical")

@@ -31,13 +31,13 @@ def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def nth(owner, name, n, *, after, calls=None):
+def nth(owner, name, n, *, after, calls=None, when=lambda *args: True):
     """The ``n``-th call of a function is the last, before or after it did its work; ``calls``:
-    counts those of several functions together."""
+    counts those of several functions together; ``when``: only those with such arguments."""
     real, calls = getattr(owner, name), calls or itertools.count(1)
 
     def patched(*args, **kwargs):
-        call = next(calls)  # several threads come here
+        call = next(calls) if when(*args) else 0  # several threads come here
         if call == n and not after:
             die()
         result = real(*args, **kwargs)

@@ -16,7 +16,7 @@ from functools import partialmethod
 from pathlib import Path
 
 import pytest
-from release_specimens import InProcess, Wave, fill, png, scene
+from release_specimens import Wave, fill, png, scene
 
 from anonymize.release import pipeline, verify
 from anonymize.release.archives import Found, Member
@@ -31,7 +31,6 @@ from anonymize.release.records.listed import Listed
 from anonymize.release.records.on_disk import OnDisk
 from anonymize.release.records.tables import COUNTS, MANIFEST_COLUMNS
 from anonymize.release.storage import StorageError
-from anonymize.release.workers import worker_pool
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs /proc")
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,7 +154,6 @@ def test_what_goes_through_all_files_is_done_as_often_for_many_as_for_few(
     release, key, tmp_path, monkeypatch
 ):
     """So that a file takes as long: of a million files, all were once counted for each."""
-    monkeypatch.setattr(worker_pool, "WorkerPool", InProcess)
     counted = Counter()
 
     def watched(table, statement, values=(), *, real):

@@ -195,9 +195,6 @@ def test_the_command(case):
         wrong = command(*args, *arguments, model="k-same:k=3")
         assert wrong.exit_code == 2, wrong.output
         assert words in wrong.stderr
-    alone = command(*args, *more, model="dp-pix:b=4")
-    assert alone.exit_code == 2
-    assert "--patients is for methods that make each output of several people" in alone.stderr
     done = command(*args, *more, model="k-same:k=3")
     assert done.exit_code == 0, done.output
     for words in ("12 went into outputs", "NOT SHOWN", "no differential privacy", "0.333"):

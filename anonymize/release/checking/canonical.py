@@ -64,11 +64,8 @@ def png_streams(data: bytes) -> list[bytes]:
 
 
 def unzipped(data: bytes) -> bytes:
-    """What a gzip file (RFC 1952) holds.
-
-    Raises:
-        ContainerError: a name, a comment, a time; several parts, or any excess.
-    """
+    """What a gzip file (RFC 1952) holds. Raises ContainerError: a name, a comment, a time; several
+    parts, or any excess."""
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
         plain = stream.decompress(data, MAX_BYTES)

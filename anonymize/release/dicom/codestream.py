@@ -30,10 +30,7 @@ class Frame:
 
 def frame(data: bytes, method: str) -> Frame:
     """The frame that a codestream announces; ``method`` as of :class:`syntax.Syntax`, not RLE.
-
-    Raises:
-        ContainerError: no such codestream.
-    """
+    Raises ContainerError: no such codestream."""
     try:
         return _jpeg_2000(data) if method == JPEG_2000 else _jpeg(data)
     except (struct.error, IndexError):
@@ -100,11 +97,8 @@ def _main_header(data: bytes):
 
 
 def unpacked_rle(data: bytes, size: int, segments: int) -> list[bytes]:
-    """The segments of an RLE frame (PS3.5 Annex G), each of ``size`` bytes.
-
-    Raises:
-        DicomError: another number of segments, or more or less in one.
-    """
+    """The segments of an RLE frame (PS3.5 Annex G), each of ``size`` bytes. Raises DicomError:
+    another number of segments, or more or less in one."""
     if len(data) < 64:
         raise DicomError("an RLE frame without header")
     count, *offsets = struct.unpack("<16I", data[:64])

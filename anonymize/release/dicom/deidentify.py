@@ -63,12 +63,9 @@ class Deidentifier:
     names_kept: bool = False
 
     def header(self, header: Header, *, signed: bool = False) -> tuple[Dataset, Identifiers]:
-        """The header to release, without pixels and without the attributes that describe them,
-        and the strings that must not be found in it.
-
-        Raises:
-            Refused: no study, series or instance UID, or several.
-        """
+        """The header to release, without pixels and without the attributes that describe them, and
+        the strings that must not be found in it. Raises Refused: no study, series or instance UID,
+        or several."""
         if any(len(header.values(k)) != 1 for k in NEEDED):
             raise Refused(Reason.DICOM_METADATA, "not one study, series and instance UID")
         found = identifiers.of(header, self.options)

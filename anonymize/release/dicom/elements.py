@@ -81,11 +81,8 @@ class _Level:
 
 
 def read_file(data: bytes) -> File:
-    """The elements of a file with or without preamble and meta information.
-
-    Raises:
-        DicomError: anything else than a whole DICOM file.
-    """
+    """The elements of a file with or without preamble and meta information. Raises DicomError:
+    anything else than a whole DICOM file."""
     at = 132 if data[128:132] == b"DICM" else 0
     meta: list[Element] = []
     if data[at : at + 2] == b"\x02\0":

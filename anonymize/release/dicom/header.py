@@ -90,11 +90,8 @@ class Header:
         return self.elements.get(tag(keyword))
 
     def values(self, keyword: str, *, signed: bool = False) -> list:
-        """str, int or float values of an attribute; [] where it is missing or empty.
-
-        Raises:
-            DicomError: bytes that are no value of the attribute's representation.
-        """
+        """str, int or float values of an attribute; [] where it is missing or empty. Raises
+        DicomError: bytes that are no value of the attribute's representation."""
         element = self.find(keyword)
         return [] if element is None else self.decode(element, signed=signed)
 
@@ -104,11 +101,7 @@ class Header:
         return str(values[0]) if values else ""
 
     def number(self, keyword: str, default: float) -> float:
-        """The first value as a number.
-
-        Raises:
-            DicomError: a value that is none.
-        """
+        """The first value as a number. Raises DicomError: a value that is none."""
         values = self.values(keyword)
         if not values or values[0] == "":
             return default
@@ -137,10 +130,7 @@ class Header:
 
     def decode(self, element: Element, *, signed: bool = False) -> list:
         """The values of ``element``; ``signed`` decides where the dictionary says "US or SS".
-
-        Raises:
-            DicomError: bytes that are no value of its representation.
-        """
+        Raises DicomError: bytes that are no value of its representation."""
         raw, vr = bytes(element.value), element.vr
         if vr == "UN" and element.items is None:  # as gateways write what they do not know, 6.2.2
             vr = meant(element)

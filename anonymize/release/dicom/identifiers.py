@@ -112,11 +112,8 @@ class Identifiers:
 
 def of(header: Header, options: DicomOptions) -> Identifiers:
     """The identifying strings of ``header``: private text and the rows of Table E.1-1, at any
-    depth, without those that an option retains as they are.
-
-    Raises:
-        Refused: so many that no output could be searched for them all; a flood must not hide one.
-    """
+    depth, without those that an option retains as they are. Raises Refused: so many that no output
+    could be searched for them all; a flood must not hide one."""
     whole, inside, numbers, own, years, names = (set[str]() for _ in range(6))
     raw = set[bytes]()
     for element, kind, texts in _telling(header, options):

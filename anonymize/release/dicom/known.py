@@ -36,11 +36,8 @@ LONGEST = 64  # letters of a word of a path that are looked at
 
 
 def in_header(data: bytes) -> frozenset[str]:
-    """The words of the DICOM file ``data``; of a damaged one as far as it can be read.
-
-    Raises:
-        Refused: so many that a release could not be searched for them all.
-    """
+    """The words of the DICOM file ``data``; of a damaged one as far as it can be read. Raises
+    Refused: so many that a release could not be searched for them all."""
     try:
         found = frozenset(_in_elements(Header.of_file(data)))
     except DicomError:

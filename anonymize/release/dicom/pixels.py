@@ -59,11 +59,8 @@ class Layout:
 
 
 def layout(header: Header) -> Layout:
-    """The layout of the one frame that a header describes.
-
-    Raises:
-        Refused: several frames, colours of a palette, or a depth that is not kept exactly.
-    """
+    """The layout of the one frame that a header describes. Raises Refused: several frames, colours
+    of a palette, or a depth that is not kept exactly."""
     if header.whole("NumberOfFrames", 1) != 1:
         raise Refused(Reason.MULTI_FRAME, "frames")
     found = Layout(

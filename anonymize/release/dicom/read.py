@@ -33,9 +33,8 @@ def decode(data: bytes, deidentifier: Deidentifier | None = None) -> Radiograph:
 
     Without a ``deidentifier`` these are left out, and no file can be written of it.
 
-    Raises:
-        Refused: damaged, no single CR, DX or secondary capture image, or one without an identity.
-    """
+    Raises Refused: damaged, no single CR, DX or secondary capture image, or one without an
+    identity."""
     try:
         file = read_file(data)
     except TooMuch:

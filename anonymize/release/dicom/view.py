@@ -94,10 +94,7 @@ def _of_interest(
     header: Header, values: np.ndarray, *, signed: bool, strict: bool = True
 ) -> Iterator[np.ndarray]:
     """What each table, then each window shows of ``values``, the one that viewers choose first.
-
-    Raises:
-        DicomError: one that is none, where ``strict``; else it is left out.
-    """
+    Raises DicomError: one that is none, where ``strict``; else it is left out."""
     for where in _frames(header, "FrameVOILUTSequence", "VOILUTSequence"):
         for table in where.items_of("VOILUTSequence"):
             with suppress(*() if strict else (DicomError,)):
@@ -156,11 +153,7 @@ def check_table(table: Header) -> None:
 
 def plain_table(table: Header) -> np.ndarray:
     """The entries of a table in 1,024 levels, more than a display has: whoever chooses the bits
-    below could write with them.
-
-    Raises:
-        DicomError: as ``_table``.
-    """
+    below could write with them. Raises DicomError: as ``_table``."""
     _, entries, top = _table(table, signed=False)
     levels = min(top, LEVELS - 1)
     return np.round(np.round(entries * (levels / top)) * (top / levels)).astype(entries.dtype)
@@ -175,11 +168,8 @@ def _looked_up(table: Header, values: np.ndarray, *, signed: bool) -> tuple[np.n
 
 def _table(table: Header, *, signed: bool) -> tuple[int, np.ndarray, float]:
     """The value that the first entry is for, the entries, and the largest that they could be.
-
-    Raises:
-        DicomError: a table whose descriptor and data do not fit, or that is not monotonic: it
-            shows no picture, and its thousands of free numbers could say anything.
-    """
+    Raises DicomError: a table whose descriptor and data do not fit, or that is not monotonic: it
+    shows no picture, and its thousands of free numbers could say anything."""
     descriptor = table.values("LUTDescriptor", signed=signed)
     data = table.find("LUTData")
     if len(descriptor) != 3 or data is None or not 8 <= descriptor[2] <= 16:

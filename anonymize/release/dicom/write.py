@@ -70,10 +70,7 @@ class Outline:
 
 def encode(values: np.ndarray, outline: Outline) -> bytes:
     """The file with pixels ``values`` (H, W, C), unsigned as :func:`pixels.stored` gives them.
-
-    Raises:
-        Refused: the input says that text is burned in, and none was removed.
-    """
+    Raises Refused: the input says that text is burned in, and none was removed."""
     outline.check()
     made = Dataset()
     made.update(outline.header)

@@ -63,13 +63,9 @@ class Carried:
 def carry(
     job: Job, displacement: np.ndarray | None, image: Radiograph, text: TextOptions
 ) -> Carried:
-    """The labels of an image that ``displacement`` (2, H, W) px has moved.
-
-    Raises:
-        Refused: one of them cannot be carried over, they show the image itself, or text where it is
-            looked for; or it was turned by its Exif orientation, so that it is not known what their
-            coordinates mean.
-    """
+    """The labels of an image that ``displacement`` (2, H, W) px has moved. Raises Refused: one of
+    them cannot be carried over, they show the image itself, or text where it is looked for; or it
+    was turned by its Exif orientation, so that it is not known what their coordinates mean."""
     height, width = image.pixels.shape[:2]
     size = width, height
     if job.refusal:

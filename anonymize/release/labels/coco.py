@@ -88,11 +88,7 @@ class Coco:
         return [(place, image["file_name"]) for place, image in enumerate(self.images)]
 
     def labels_of(self, keys: list[int]) -> dict[str, Any]:
-        """What belongs to one image, plain values.
-
-        Raises:
-            DataError: two entries for one image.
-        """
+        """What belongs to one image, plain values. Raises DataError: two entries for one image."""
         if len(keys) > 1:
             raise _error(self.number, "images", "two entries for one image")
         image = self.images[keys[0]]
@@ -154,11 +150,8 @@ class Coco:
 
 
 def parse(data: bytes, number: int) -> Coco:
-    """The file ``data``, the ``number``-th of the labels, in its order; done by a worker.
-
-    Raises:
-        DataError: not COCO, or an annotation that cannot be; the message quotes no value.
-    """
+    """The file ``data``, the ``number``-th of the labels, in its order; done by a worker. Raises
+    DataError: not COCO, or an annotation that cannot be; the message quotes no value."""
     try:
         file = _File.model_validate(json.loads(data))
     except ValidationError as error:
@@ -226,11 +219,8 @@ def _problem(annotation: _Annotation, image: _Image) -> str:
 
 
 def carry(labels: dict[str, Any], motion: Motion) -> tuple[dict[str, Any], Placed]:
-    """The labels of one image where they lie in its output.
-
-    Raises:
-        Refused: a size that cannot be the image's, coordinates outside it, or no inverse.
-    """
+    """The labels of one image where they lie in its output. Raises Refused: a size that cannot be
+    the image's, coordinates outside it, or no inverse."""
     size = (labels.get("width", motion.size[0]), labels.get("height", motion.size[1]))
     if not same_shape(size, motion.size):
         raise Refused(Reason.LABELS, "COCO: width and height are not the image's")

@@ -103,11 +103,8 @@ class Labels:
 
 
 def find_sources(wanted: LabelOptions, places: Places, *, hashed: bool) -> list[Source]:
-    """Folders of masks and single files; tables in a folder stand for themselves.
-
-    Raises:
-        UsageError: what is not there, of no known kind, or in a wrong place.
-    """
+    """Folders of masks and single files; tables in a folder stand for themselves. Raises
+    UsageError: what is not there, of no known kind, or in a wrong place."""
     found: list[Path] = []
     for number, given in enumerate(wanted.paths, 1):
         where = f"--labels {number}"
@@ -164,12 +161,9 @@ def collect(
     *,
     hashed: bool,
 ) -> Labels:
-    """The labels in ``sources`` of the images ``inputs``; ``columns`` of tables to keep.
-
-    Raises:
-        UsageError, DataError: what cannot be read, lies among the images, or could belong to
-            several of them. The message quotes no name and no value.
-    """
+    """The labels in ``sources`` of the images ``inputs``; ``columns`` of tables to keep. Raises
+    UsageError, DataError: what cannot be read, lies among the images, or could belong to several of
+    them. The message quotes no name and no value."""
     labels, images = Labels(hashed=hashed), Images(inputs)
     for source in sorted(sources, key=lambda s: s.path.is_dir()):  # tables first
         labels.sources[source.number] = source

@@ -30,11 +30,8 @@ class Images:
                     table.setdefault(key, []).append(path)
 
     def named(self, reference: str, where: str) -> str | None:
-        """The image that a table means by ``reference``; None where there is none.
-
-        Raises:
-            DataError: several images could be meant; the message tells ``where``, not which.
-        """
+        """The image that a table means by ``reference``; None where there is none. Raises
+        DataError: several images could be meant; the message tells ``where``, not which."""
         path = reference.replace("\\", "/").removeprefix("./")
         for table, key in zip(self._found, _keys(path), strict=True):
             if found := [image for image in table.get(key, ()) if _agree(image, path)]:
@@ -42,11 +39,8 @@ class Images:
         return None
 
     def of_mask(self, path: str, where: str) -> tuple[str, str] | None:
-        """(image, what the mask's name has behind the image's) of a mask's path.
-
-        Raises:
-            DataError: several images could be meant.
-        """
+        """(image, what the mask's name has behind the image's) of a mask's path. Raises DataError:
+        several images could be meant."""
         stem = without_extension(path)
         for table, whole in ((self._found[1], stem), (self._found[3], PurePosixPath(stem).name)):
             for end in (len(whole), *(m.start() for m in reversed([*PARTING.finditer(whole)]))):

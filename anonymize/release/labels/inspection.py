@@ -28,8 +28,10 @@ def label(kind: str, name: str, data: bytes, images: frozenset[str]) -> None:
         images: paths of the released images and masks that labels may name.
     """
     try:
-        kinds = {"mask": _mask, "coco": _coco, "table": _table, "metadata": _metadata}
-        kinds[kind](name, data, images)
+        if kind == "metadata":
+            written.check(data, images)
+        else:
+            {"mask": _mask, "coco": _coco, "table": _table}[kind](name, data, images)
     except (DataError, UsageError, LookupError, ValueError, RecursionError, zlib.error) as error:
         raise Refused(Reason.VERIFICATION, type(error).__name__) from None
 
@@ -70,10 +72,6 @@ def _table(name: str, data: bytes, images: frozenset[str]) -> None:
     if not images.issuperset(masks_named) or any(map(is_formula, texts)):
         raise Refused(Reason.VERIFICATION, "a mask that is not released, or a formula")
     _check_written(source, entries, data, images)
-
-
-def _metadata(name: str, data: bytes, images: frozenset[str]) -> None:
-    written.check(data, images)
 
 
 def _check_written(

@@ -35,11 +35,8 @@ GROUPS = 48  # of shapes that are compared together
 
 
 def check_map(values: np.ndarray) -> int:
-    """The number of regions of one value in ``values`` (H, W) or (H, W, C), a map of labels.
-
-    Raises:
-        Refused: it is none.
-    """
+    """The number of regions of one value in ``values`` (H, W) or (H, W, C), a map of labels. Raises
+    Refused: it is none."""
     codes = coded(values)
     across, down = codes[:, 1:] != codes[:, :-1], codes[1:] != codes[:-1]
     if across.sum() + down.sum() > BORDERS * (across.size + down.size):
@@ -53,11 +50,8 @@ def check_map(values: np.ndarray) -> int:
 
 
 def coded(values: np.ndarray) -> np.ndarray:
-    """The values or colours of (H, W) or (H, W, C), counted from 0, (H, W).
-
-    Raises:
-        Refused: more of them than labels have.
-    """
+    """The values or colours of (H, W) or (H, W, C), counted from 0, (H, W). Raises Refused: more of
+    them than labels have."""
     first, *others = np.moveaxis(values if values.ndim == 3 else values[..., None], 2, 0)
     codes = _ranked(first)
     for plane in others:

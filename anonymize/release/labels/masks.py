@@ -55,11 +55,8 @@ def suffix_of(name: str) -> str:
 
 
 def decode(name: str, data: bytes) -> Mask:
-    """The mask in the file ``data``.
-
-    Raises:
-        Refused: damaged, several pictures, turned by Exif, or no mask.
-    """
+    """The mask in the file ``data``. Raises Refused: damaged, several pictures, turned by Exif, or
+    no mask."""
     suffix = suffix_of(name)
     try:
         mask = _png(data) if suffix == ".png" else _nifti(suffix, data)

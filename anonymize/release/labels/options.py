@@ -15,9 +15,7 @@ class LabelOptions:
     ``spare``: what they outline stays as it is, with a margin of so much of the image's shorter
     side; None: it moves with the rest.
 
-    Raises:
-        UsageError: nothing that could be spared, or no margin.
-    """
+    Raises UsageError: nothing that could be spared, or no margin."""
 
     paths: tuple[Path, ...] = ()
     columns: tuple[str, ...] = ()

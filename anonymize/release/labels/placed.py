@@ -31,10 +31,7 @@ class Placed:
 
     def outline(self, ring: np.ndarray, motion: Motion, size: Size) -> np.ndarray:
         """A closed outline (N, 2) in the output, within the picture; as it is where nothing moved.
-
-        Raises:
-            Refused: no inverse.
-        """
+        Raises Refused: no inverse."""
         if motion.field is None:
             return ring
         moved, pushed = motion.outline(ring, size)
@@ -56,11 +53,8 @@ class Placed:
 
 
 def checked(points: np.ndarray, size: Size) -> np.ndarray:
-    """``points`` (N, 2), which must lie in an image of ``size``; rounding is forgiven.
-
-    Raises:
-        Refused: outside, so that they belong to another image or size.
-    """
+    """``points`` (N, 2), which must lie in an image of ``size``; rounding is forgiven. Raises
+    Refused: outside, so that they belong to another image or size."""
     points = np.asarray(points, np.float64)
     if len(points) and not ((points >= -OUTSIDE) & (points <= np.add(size, OUTSIDE))).all():
         raise Refused(Reason.LABELS, "coordinates outside the image")

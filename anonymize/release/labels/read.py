@@ -21,11 +21,8 @@ TABLES: dict[str, type[Coco | Table]] = {".json": Coco, ".csv": Table}
 
 
 def table(path: Path, number: int, columns: tuple[str, ...], pool: WorkerPool) -> Coco | Table:
-    """The COCO or CSV file at ``path``, the ``number``-th of the labels.
-
-    Raises:
-        UsageError, DataError: it cannot be read; the message quotes no name and no value.
-    """
+    """The COCO or CSV file at ``path``, the ``number``-th of the labels. Raises UsageError,
+    DataError: it cannot be read; the message quotes no name and no value."""
     where = f"--labels {number}"
     try:
         data = file(path)
@@ -35,11 +32,8 @@ def table(path: Path, number: int, columns: tuple[str, ...], pool: WorkerPool) -
 
 
 def called(pool: WorkerPool, where: str, parse: Callable[..., T], *given: Any) -> T:
-    """What ``parse``, done by a worker, makes of ``given``.
-
-    Raises:
-        DataError: that of ``parse``, or that no worker could do it.
-    """
+    """What ``parse``, done by a worker, makes of ``given``. Raises DataError: that of ``parse``, or
+    that no worker could do it."""
     try:
         return pool.call(parsed, parse, *given)
     except Refused as refusal:
@@ -49,11 +43,8 @@ def called(pool: WorkerPool, where: str, parse: Callable[..., T], *given: Any) -
 
 
 def parsed(parse: Callable[..., T], *given: Any) -> T:
-    """The same in the worker.
-
-    Raises:
-        Refused: it cannot be read; the detail is a message that quotes no value.
-    """
+    """The same in the worker. Raises Refused: it cannot be read; the detail is a message that
+    quotes no value."""
     try:
         return parse(*given)
     except DataError as error:
@@ -68,11 +59,8 @@ def of_kind(suffix: str, data: bytes, number: int, columns: tuple[str, ...]) -> 
 
 
 def file(path: Path, root: Path | None = None) -> bytes:
-    """The bytes of a regular file behind no link below ``root``, by default its own folder.
-
-    Raises:
-        OSError: another kind of file, a larger one than is read, or one that cannot be read.
-    """
+    """The bytes of a regular file behind no link below ``root``, by default its own folder. Raises
+    OSError: another kind of file, a larger one than is read, or one that cannot be read."""
     if path.lstat().st_size <= MAX_BYTES:
         data, _ = storage.read_regular(path, MAX_BYTES, root)
         if len(data) <= MAX_BYTES:  # it may have grown

@@ -17,11 +17,8 @@ LARGEST = 1 << 40
 
 
 def decode(segmentation: dict[str, Any]) -> np.ndarray:
-    """The mask, bool (H, W), of ``{"size": [H, W], "counts": [...] or "..."}``.
-
-    Raises:
-        ValueError: counts that do not fill the size exactly, or a size beyond bounds.
-    """
+    """The mask, bool (H, W), of ``{"size": [H, W], "counts": [...] or "..."}``. Raises ValueError:
+    counts that do not fill the size exactly, or a size beyond bounds."""
     height, width = segmentation["size"]
     counts = checked(segmentation)
     flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
@@ -29,11 +26,8 @@ def decode(segmentation: dict[str, Any]) -> np.ndarray:
 
 
 def checked(segmentation: dict[str, Any]) -> list[int]:
-    """The counts of a segmentation, without making its mask.
-
-    Raises:
-        ValueError: as ``decode``; or a mask of more pixels than any image has.
-    """
+    """The counts of a segmentation, without making its mask. Raises ValueError: as ``decode``; or a
+    mask of more pixels than any image has."""
     height, width = segmentation["size"]
     counts = segmentation["counts"]
     counts = _read(counts) if isinstance(counts, str) else counts

@@ -116,9 +116,7 @@ def parse(data: bytes, number: int, keep: tuple[str, ...] = ()) -> Table:
 
     ``keep``: further columns that stay as they are.
 
-    Raises:
-        DataError: no such columns, or a value that is no number; the message quotes no value.
-    """
+    Raises DataError: no such columns, or a value that is no number; the message quotes no value."""
     try:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
@@ -190,11 +188,8 @@ def _where(shape: str, cells: list[str]) -> list:
 
 
 def carry(labels: dict[str, Any], motion: Motion) -> tuple[dict[str, Any], Placed]:
-    """The rows of one image where they lie in its output.
-
-    Raises:
-        Refused: a size that cannot be the image's, coordinates outside it, or no inverse.
-    """
+    """The rows of one image where they lie in its output. Raises Refused: a size that cannot be the
+    image's, coordinates outside it, or no inverse."""
     placed = Placed()
     rows = [_carried(row, labels["shape"], motion, placed) for row in labels["rows"]]
     return {**labels, "rows": rows}, placed

@@ -35,11 +35,8 @@ WORDS = re.compile(
 
 def class_name(value: object, where: str) -> str:
     """``value`` as the name of a class, or a number of up to four digits, or a fraction of six.
-
-    Raises:
-        DataError: longer than 64 characters, not printable or not seen, other signs than class
-            names have, a long number; the message tells ``where`` only.
-    """
+    Raises DataError: longer than 64 characters, not printable or not seen, other signs than class
+    names have, a long number; the message tells ``where`` only."""
     text = str(value).strip()
     if not NUMBER.fullmatch(text) and (wrong := _wrong(text)):
         raise DataError(

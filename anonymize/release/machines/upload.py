@@ -132,11 +132,8 @@ def upload(
 
 def _wanted(out: Path, private: Path) -> dict[str, str]:
     """The sha256 of every file of a release by its path; MANIFEST is one of them once a person has
-    seen what is to be looked at.
-
-    Raises:
-        UsageError: something in ``out`` is not of the release, or has a name that no object has.
-    """
+    seen what is to be looked at. Raises UsageError: something in ``out`` is not of the release, or
+    has a name that no object has."""
     header, entries = read_journal(JsonLines(private / JOURNAL))
     assert header is not None  # the release was made
     wanted = {path: digest for e in entries.released() for path, digest in e.files.items()}

@@ -155,11 +155,8 @@ def _content(path: Path) -> bytes:
 
 def parse(data: bytes, wanted: tuple[str, ...]) -> list[Row]:
     """The rows of a CSV; done by a worker. All or nothing: one cell that cannot be released refuses
-    the table.
-
-    Raises:
-        DataError: other columns, a cell that may not travel, a row of nobody; no value is quoted.
-    """
+    the table. Raises DataError: other columns, a cell that may not travel, a row of nobody; no
+    value is quoted."""
     try:
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
         header, *lines = csv.reader(text, strict=True)

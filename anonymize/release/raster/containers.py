@@ -156,12 +156,9 @@ def jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
 
 
 def jpeg_size(frame: bytes, data: bytes) -> tuple[int, int]:
-    """Width and height of a frame header's content (ITU-T T.81, B.2.2).
-
-    Raises:
-        ContainerError: more blocks than ``data`` has bits, of which each takes one or more; a few
-            hundred bytes would else be gigabytes of gray.
-    """
+    """Width and height of a frame header's content (ITU-T T.81, B.2.2). Raises ContainerError: more
+    blocks than ``data`` has bits, of which each takes one or more; a few hundred bytes would else
+    be gigabytes of gray."""
     if len(frame) < 6:
         raise ContainerError("JPEG frame header runs past the end")
     height, width = struct.unpack(">HH", frame[1:5])

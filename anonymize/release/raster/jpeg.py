@@ -155,11 +155,8 @@ def _segment(marker: int, content: bytes) -> bytes:
 def _counted(
     scan: bytes, shape: _Shape, tables: dict[int, bytes]
 ) -> tuple[dict[int, list[int]], list[EdgeBlock]]:
-    """How often each symbol of each table occurs in the scan, and the blocks at its edges.
-
-    Raises:
-        ContainerError: more, or less, than the blocks; bits that mean nothing.
-    """
+    """How often each symbol of each table occurs in the scan, and the blocks at its edges. Raises
+    ContainerError: more, or less, than the blocks; bits that mean nothing."""
     if scan.count(b"\xff") != scan.count(b"\xff\0"):
         raise ContainerError("a marker in a JPEG scan")
     scan = scan.replace(b"\xff\0", b"\xff")

@@ -24,12 +24,8 @@ COLOURS = {"gray": 1, "palette": 1, "rgb": 3, "cmyk": 4}
 
 @damage_refused()
 def decode(format: str, data: bytes) -> Radiograph:
-    """The radiograph in ``data``, a file of ``format``.
-
-    Raises:
-        Refused: damaged, several pictures, too large or small, or pixels that could not be
-            written back at their own depth.
-    """
+    """The radiograph in ``data``, a file of ``format``. Raises Refused: damaged, several pictures,
+    too large or small, or pixels that could not be written back at their own depth."""
     return {"PNG": _png, "JPEG": _jpeg, "TIFF": _tiff}[format](data)
 
 

@@ -18,9 +18,8 @@ def read(path: Path, model: Anonymizer) -> Measured:
     The highest figure of all attackers, and not that of the best one on other patients: so it is
     no lower than what an adversary could know to choose.
 
-    Raises:
-        UsageError: no results, none of this method, or none of an attacker that looks for patients.
-    """
+    Raises UsageError: no results, none of this method, or none of an attacker that looks for
+    patients."""
     try:
         found = json.loads(path.read_bytes())
         source, size = found["source"], found["options"]["data"]["size"]

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from anonymize.release.burned_in.options import MUCH
 from anonymize.release.method import Method
 from anonymize.release.places import CERTIFICATE, LABELS, MANIFEST, PAGE
@@ -28,8 +30,9 @@ from anonymize.release.records.tables import (
     sheet_of,
 )
 from anonymize.release.sets import page, state
-from anonymize.release.sets.certificate import Certificate, Measured
-from anonymize.release.sets.figures import certificate_of
+from anonymize.release.sets.certificate import Certificate, Measured, is_plain
+from anonymize.release.sets.in_common import in_common
+from anonymize.release.sets.measured import SECRETS
 from anonymize.release.sets.mixing import Mixed, Output
 from anonymize.release.sets.spool import Spooled
 from anonymize.release.sets.state import State
@@ -99,19 +102,40 @@ class SetTables:
         published, refused = self._outcome(journal)
         reasons = Counter(reason for reason, _ in refused.values())
         alone = reasons.pop(Reason.NOT_GROUPED.value, 0)
-        return certificate_of(
-            self.mixed,
-            [output for output, _ in published],
-            {
-                "inputs": len(self.begun.inputs) + len(self.left_out),
-                "not_grouped": alone,
-                "quarantined": reasons.total(),
-                "left_out": len(self.left_out),
-                "measured": self.measured and Measured.model_validate(self.measured),
-            },
-            self.labels,
-            self.method,
-            self.uniform,
+        mixed, labels, outputs = self.mixed, self.labels, [output.rows for output, _ in published]
+        groups: dict[int, np.ndarray] = {}
+        for output, _ in published:
+            before = groups.get(output.group, np.zeros(0, np.int64))
+            groups[output.group] = np.union1d(before, output.rows)
+        people = [len(np.unique(mixed.patients[rows])) for rows in outputs]
+        members = [len(np.unique(mixed.patients[rows])) for rows in groups.values()]
+        used = np.unique(np.concatenate([np.zeros(0, np.int64), *groups.values()]))
+        shared = None
+        if labels and outputs:
+            shared = in_common([*groups.values()], outputs, mixed.patients, mixed.targets, labels)
+        options, told = self.method.options.items(), self.measured
+        return Certificate(
+            method=self.method.name,
+            options={k: v for k, v in options if k not in SECRETS and is_plain((k, v))},
+            size=self.uniform.size,
+            format=self.uniform.format,  # type: ignore[arg-type]  # Uniform admits these two
+            inputs=len(self.begun.inputs) + len(self.left_out),
+            released=len(used),
+            not_grouped=alone,
+            quarantined=reasons.total(),
+            left_out=len(self.left_out),
+            outputs=len(published),
+            patients=len(np.unique(mixed.patients[used])),
+            groups=len(groups),
+            people_per_output_asked=self.method.people,
+            people_per_output_min=min(people, default=None),
+            people_per_output_median=float(np.median(people)) if people else None,
+            patients_per_group_min=min(members, default=None),
+            labels=list(labels),
+            in_common=shared,
+            largest_share_of_an_image=self.method.shown,
+            guess_at_most=self.method.guess,
+            measured=None if told is None else Measured.model_validate(told),
         )
 
     def _outcome(

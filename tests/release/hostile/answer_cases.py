@@ -7,15 +7,15 @@ import socket
 import threading
 import tracemalloc
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
-from corpus import Case, without_processes
+from corpus import each, without_processes
 from release_specimens import KINDS, fill
 from tampered import released
 
 from anonymize.errors import UsageError
 from anonymize.release import verify
+from anonymize.release.places import SET_FILES
 from anonymize.release.records import manifests
 from anonymize.release.records.tables import MANIFEST_COLUMNS
 from anonymize.release.workers import plain, wire
@@ -44,7 +44,7 @@ def answered(folder: Path, *, head):
     return None if taken(read) < ROOM else "many times the memory of the answer"
 
 
-def sent(folder: Path, *, most, sizes):
+def sent(folder: Path, *, sizes):
     """An answer whose parts are announced with these sizes, of which it gives the first."""
     ours, theirs = socket.socketpair()
 
@@ -56,7 +56,7 @@ def sent(folder: Path, *, most, sizes):
     with ours, theirs:
         threading.Thread(target=send, daemon=True).start()
         try:
-            wire.received(ours, None, most)
+            wire.received(ours, None, LARGE)
         except wire.TooLong:
             return None
         except EOFError:
@@ -124,10 +124,10 @@ ANSWERS = {
     "one sealed part named often": ["tuple", [["sealed", 0]] * 200],
 }
 SIZES = {
-    "a head of all the memory": (LARGE, (LARGE, 1)),
-    "a head of half of it": (LARGE, (LARGE // 2,)),
-    "parts of more than there is": (LARGE, (8, LARGE)),
-    "too many parts": (LARGE, (0,) * (wire.MAX_PARTS + 1)),
+    "a head of all the memory": (LARGE, 1),
+    "a head of half of it": (LARGE // 2,),
+    "parts of more than there is": (8, LARGE),
+    "too many parts": (0,) * (wire.MAX_PARTS + 1),
 }
 ROWS = {"of short cells": b'","\n', "of a cell": b'""\n', "of letters": b'a","b\n'}
 KEYS = {
@@ -136,15 +136,9 @@ KEYS = {
     "nothing": lambda path: None,
 }
 CASES = [
-    *(Case("answer of a worker", n, partial(answered, head=h)) for n, h in ANSWERS.items()),
-    *(
-        Case("answer of a worker", n, partial(sent, most=most, sizes=sizes))
-        for n, (most, sizes) in SIZES.items()
-    ),
-    *(Case("table without an end", n, partial(table, row=row)) for n, row in ROWS.items()),
-    *(
-        Case("table without an end", f"{table} of 64 MiB", partial(long, table=table))
-        for table in ("certificate.json", "certificate.md", "labels.csv")
-    ),
-    *(Case("public key that is none", n, partial(key, make=make)) for n, make in KEYS.items()),
+    *each("answer of a worker", answered, ANSWERS, "head"),
+    *each("answer of a worker", sent, SIZES, "sizes"),
+    *each("table without an end", table, ROWS, "row"),
+    *each("table without an end", long, {f"{t} of 64 MiB": t for t in SET_FILES}, "table"),
+    *each("public key that is none", key, KEYS, "make"),
 ]

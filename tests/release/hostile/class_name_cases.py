@@ -2,11 +2,9 @@
 
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
-import corpus
 import numpy as np
-from corpus import Case, labelled
+from corpus import Case, each, labelled
 from label_cases import IMAGE, LUNG, coco
 from PIL import Image, ImageDraw, ImageFont
 from release_specimens import Gray, pillow, scene
@@ -15,7 +13,6 @@ from skimage.measure import find_contours
 from anonymize.release.burned_in import reader
 from anonymize.release.burned_in.options import TextOptions
 from anonymize.release.labels import rle
-from anonymize.release.options import ReleaseOptions
 
 FILES = {"a.png": pillow(scene(), "PNG")}
 WHO = b"DOE^JANE 4711081"
@@ -58,23 +55,16 @@ PLACES = {
 }
 
 
-def released(folder, *, labels):
+def released(folder, *, labels, columns=()):
     """What is said where a release holds labels that should have been refused."""
-    outcome = labelled(folder, FILES, labels, model=Gray())
+    outcome = labelled(folder, FILES, labels, model=Gray(), columns=columns)
     return None if outcome is None else "released"
 
 
 def kept(folder, *, header):
     """A column that was asked for, under a name that is none of a class."""
-    from anonymize.release.labels.options import LabelOptions
-
-    corpus.fill(folder / "labels", {"t.csv": f"path,x,y,{header}\na.png,1,2,x\n".encode()})
-    wanted = LabelOptions((folder / "labels",), (header,))
-    try:
-        corpus.apply(folder, FILES, Gray(), labels=wanted)
-    except corpus.UsageError:
-        return None
-    return "released"
+    table = f"path,x,y,{header}\na.png,1,2,x\n".encode()
+    return released(folder, labels={"t.csv": table}, columns=(header,))
 
 
 HEADERS = ("Jane^Doe", "born 19700302", "x" + selectors(WHO), "=HYPERLINK(1)", "\u2463\u2466" * 3)
@@ -116,10 +106,8 @@ def drawn(folder: Path, *, annotations):
         return None
     image = {**IMAGE, "width": SIZE[1], "height": SIZE[0]}
     labels = {"k.json": coco(*annotations(), images=[image])}
-    options = partial(ReleaseOptions, text=TextOptions("remove"))
-    with mock.patch.object(corpus, "ReleaseOptions", options):
-        picture = {"a.png": pillow(scene(size=SIZE), "PNG")}
-        outcome = labelled(folder, picture, labels, model=Gray())
+    picture = {"a.png": pillow(scene(size=SIZE), "PNG")}
+    outcome = labelled(folder, picture, labels, model=Gray(), text=TextOptions("remove"))
     return None if outcome is None or "a.png" in outcome.reasons else "released"
 
 
@@ -129,13 +117,12 @@ DRAWN = {
     "as outlines": as_polygons,
     "in run lengths, in pieces": in_pieces,
 }
+SPELLED = {
+    f"{name}, {place}": make(text) for name, text in NAMES.items() for place, make in PLACES.items()
+}
 CASES = [
-    *(
-        Case("class that nobody reads", f"{name}, {place}", partial(released, labels=make(text)))
-        for name, text in NAMES.items()
-        for place, make in PLACES.items()
-    ),
-    *(Case("class that nobody reads", f"header {h!a}", partial(kept, header=h)) for h in HEADERS),
+    *each("class that nobody reads", released, SPELLED, "labels"),
+    *each("class that nobody reads", kept, {f"header {h!a}": h for h in HEADERS}, "header"),
     *(
         Case("text drawn by labels", name, partial(drawn, annotations=make), fast=False)
         for name, make in DRAWN.items()

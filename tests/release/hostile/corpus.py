@@ -8,8 +8,10 @@ python tests/benchmarks/reliability_hostile.py.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from release_specimens import InProcess, Wave, fill, quarantine, tree
@@ -37,6 +39,17 @@ class Case:
     @property
     def title(self) -> str:
         return f"{self.group}: {self.name}"
+
+
+def each(
+    group: str, leak: Callable, values: dict[str, Any], name: str, /, *, every: int = 1, **same: Any
+) -> list[Case]:
+    """A case for each of ``values``, {what it is: value}, which ``leak`` gets as ``name``; the
+    first of ``every`` so many is fast."""
+    return [
+        Case(group, what, partial(leak, **{name: value}, **same), fast=number % every == 0)
+        for number, (what, value) in enumerate(values.items())
+    ]
 
 
 @dataclass(frozen=True)
@@ -82,13 +95,15 @@ def apply(folder: Path, files: dict[str, bytes], model=None, **options) -> Outco
     return Outcome(out, private, tree(out), quarantine(private))
 
 
-def labelled(folder: Path, files, labels, *, model, given=("labels",), names="keep"):
+def labelled(
+    folder: Path, files, labels, *, model, given=("labels",), columns=(), names="keep", **options
+):
     """The Outcome of a release with labels given by content; None where the call was refused in
     the tool's own words."""
     fill(folder, {f"{given[0].partition('/')[0]}/{name}": data for name, data in labels.items()})
-    wanted = LabelOptions(tuple(folder / path for path in given))
     try:
-        return apply(folder, files, model, names=names, labels=wanted)
+        wanted = LabelOptions(tuple(folder / path for path in given), columns)
+        return apply(folder, files, model, names=names, labels=wanted, **options)
     except UsageError:
         return None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from click.testing import CliRunner
-from corpus import Case, apply, without_processes
+from corpus import Case, apply, each, without_processes
 from hostile_models import carded
 from release_specimens import KINDS, Wave, fill, tree
 
@@ -143,6 +143,11 @@ def giant(folder: Path, *, size: int) -> str | None:
     return f"a network that sees {size} x {size} pixels was believed"
 
 
+def named(*words: str) -> dict[str, str]:
+    """Cases that are called by what they get."""
+    return {word: word for word in words}
+
+
 def core(folder: Path, *, command: str) -> str | None:
     """What the release holds in memory must not come to the disk when it crashes."""
     before = resource.getrlimit(resource.RLIMIT_CORE)
@@ -155,24 +160,18 @@ def core(folder: Path, *, command: str) -> str | None:
         resource.setrlimit(resource.RLIMIT_CORE, before)
 
 
+SIZES = (0, -1, LARGEST + 1, 4096, 1 << 20, 1 << 62)
+ENDING = {n.name: n for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
 ESCAPES = ("\x1b[2J", "\x1b]0;title\x07", "\r", "\x9b31m", "a\nb\tc", "\u202egnp.exe")
 CASES = [
-    *(
-        Case("folders swapped for links", name, partial(led_elsewhere, name=name))
-        for name in ("out", "out-private", "out/a")
-    ),
-    Case("ended in the middle", "SIGTERM", partial(terminated, number=signal.SIGTERM)),
-    Case("ended in the middle", "SIGINT", partial(terminated, number=signal.SIGINT)),
-    Case("ended in the middle", "SIGHUP", partial(terminated, number=signal.SIGHUP)),
-    *(
-        Case("core dump", command, partial(core, command=command))
-        for command in ("apply", "merge", "verify", "review", "train")
-    ),
+    *each("folders swapped for links", led_elsewhere, named("out", "out-private", "out/a"), "name"),
+    *each("ended in the middle", terminated, ENDING, "number"),
+    *each("core dump", core, named("apply", "merge", "verify", "review", "train"), "command"),
     *(
         Case("order of writing", f"{n} workers", partial(order, workers=n), fast=n == 1)
         for n in (1, 2, 4)
     ),
-    *(Case("text of a model card", ascii(text), partial(shown, text=text)) for text in ESCAPES),
+    *each("text of a model card", shown, {ascii(text): text for text in ESCAPES}, "text"),
     *(
         Case("text of an error", f"{text!a} as {part}", partial(said, text=text, part=part))
         for text in ESCAPES
@@ -183,8 +182,5 @@ CASES = [
         for before in (["model", "show"], ["apply", "in", "out", "--model"])
         for name in ("model.safetensors", "run/model.safetensors")
     ),
-    *(
-        Case("size in a model card", str(size), partial(giant, size=size))
-        for size in (0, -1, LARGEST + 1, 4096, 1 << 20, 1 << 62)
-    ),
+    *each("size in a model card", giant, {str(size): size for size in SIZES}, "size"),
 ]

@@ -1,9 +1,7 @@
 """Radiographs turned, mirrored or small in a mask; values of masks that say something."""
 
-from functools import partial
-
 import numpy as np
-from corpus import Case, labelled
+from corpus import Case, each, labelled
 from label_specimens import posterised
 from mask_cases import IMAGE, SIZE, annotated, enlarged, gray_png, nifti, permuted, shown
 from release_specimens import Gray, pillow, png
@@ -78,16 +76,9 @@ def counted(folder):
     return outcome.holds(b"1970.0")
 
 
+MASKS = {name: {"a.png": gray_png(values)} for name, values in ELSEWHERE.items()}
 CASES = [
-    Case(
-        "radiograph elsewhere in a label",
-        name,
-        partial(shown, labels={"a.png": gray_png(values)}, image=CHEST),
-        fast=k % 3 == 0,
-    )
-    for k, (name, values) in enumerate(ELSEWHERE.items())
-]
-CASES += [
-    *(Case("text in labels' values", n, partial(shown, labels=v)) for n, v in SAYING.items()),
+    *each("radiograph elsewhere in a label", shown, MASKS, "labels", every=3, image=CHEST),
+    *each("text in labels' values", shown, SAYING, "labels"),
     Case("text in labels' values", "an area without a shape", counted),
 ]

@@ -8,13 +8,13 @@ import struct
 from functools import partial
 
 import numpy as np
-from corpus import Case
+from corpus import Case, each
 from dicom_specimens import changed, file
 from label_specimens import box_of, coco, ellipse, nifti_mask, palette_mask
 from label_specimens import picture as shown
 from PIL import Image
 from release_specimens import KINDS, chunk, png, rows, table_of
-from tampered import NOTE, agreeing, cases, passed, public_key, released, spoiled
+from tampered import NOTE, agreeing, passed, public_key, released, spoiled
 
 from anonymize.release.labels import account
 
@@ -302,19 +302,16 @@ SIGNATURES = {
 }  # fmt: skip
 
 
+TABLE = "labels/manifest.csv"
+LOOKED = {"text looked for, DICOM": True, "text looked for, one of two": False}
 CASES = [
-    *cases("tampered manifest", manifest, MANIFEST),
-    *(
-        Case("tampered manifest", f"text looked for, {name}", partial(looked, dicom=dicom))
-        for name, dicom in (("DICOM", True), ("one of two", False))
-    ),
-    *cases(
-        "tampered label manifest", manifest, ACCOUNT, table="labels/manifest.csv", base=labelled
-    ),
+    *each("tampered manifest", manifest, MANIFEST, "change"),
+    *each("tampered manifest", looked, LOOKED, "dicom"),
+    *each("tampered label manifest", manifest, ACCOUNT, "change", table=TABLE, base=labelled),
     *(
         Case("tampered labels", f"{what} ({name})", partial(label, name=name, change=change))
         for (name, what), change in LABELS.items()
     ),
-    *cases("tampered folder", folder_of, FOLDERS),
-    *cases("tampered signed release", signed, SIGNATURES),
+    *each("tampered folder", folder_of, FOLDERS, "change"),
+    *each("tampered signed release", signed, SIGNATURES, "change"),
 ]

@@ -5,7 +5,7 @@ import re
 from functools import partial
 
 import numpy as np
-from corpus import Case, labelled
+from corpus import Case, each, labelled
 from dicom_specimens import changed, file
 from label_specimens import png_mask
 from release_specimens import Gray, fill, pillow, scene
@@ -148,26 +148,26 @@ def linked(folder, *, name):
 
 CASES = [
     *(
-        Case(
-            "label file",
-            f"{group} {name}",
-            partial(said, labels={f"k.{kind}": data}),
-            fast=k % 2 == 0,
-        )
+        case
         for kind, group, table in (
             ("json", "JSON", JSON),
             ("json", "telling", TELLING),
             ("csv", "CSV", CSV),
         )
-        for k, (name, data) in enumerate(table.items())
+        for case in each(
+            "label file",
+            said,
+            {f"{group} {name}": {f"k.{kind}": data} for name, data in table.items()},
+            "labels",
+            every=2,
+        )
     ),
-    *(
-        Case("label file", f"linked {name}", partial(linked, name=name))
-        for name in ("file", "folder")
-    ),
+    *each("label file", linked, {"linked file": "file", "linked folder": "folder"}, "name"),
 ]
 
 
+MADE = changed()
+DICOM = file(MADE)
 RANDOM = re.compile(r"\b[0-9a-f]{64}\b|\b2\.25\.[0-9]+")  # checksums and new UIDs
 PATIENT = {
     "a class": {"t.csv": b"path,x,y,label\n1.dcm,3,4,opacity Josefine\n"},
@@ -187,15 +187,15 @@ PATIENT = {
 def told(folder, *, labels, names, other=False):
     """Labels of a DICOM file that tell its patient; or ``other``: those of the same picture without
     a header, beside a DICOM file whose patient they tell."""
-    made = changed()
-    mask = png_mask(np.mgrid[: made.Rows, : made.Columns][1] > 9)
+    size = MADE.Rows, MADE.Columns
+    mask = png_mask(np.mgrid[: size[0], : size[1]][1] > 9)
     labels = {name: mask if data is None else data for name, data in labels.items()}
     if other:
         labels = {name: data.replace(b"1.dcm", b"1.png") for name, data in labels.items()}
-        files = {"1.png": pillow(scene(size=(made.Rows, made.Columns)), "PNG")}
-        files |= {f"{place}.dcm": file(made) for place in ("0", "2")}  # read before, and after
+        files = {"1.png": pillow(scene(size=size), "PNG")}
+        files |= {"0.dcm": DICOM, "2.dcm": DICOM}  # read before, and after
     else:
-        files = {"1.dcm": file(made)}
+        files = {"1.dcm": DICOM}
     outcome = labelled(folder, files, labels, model=Gray(), names=names)
     if outcome is None:
         return None
@@ -209,6 +209,7 @@ CASES += [
         "label that tells the patient",
         f"{name}, {names}{', of another file' * other}",
         partial(told, labels=labels, names=names, other=other),
+        fast=names != "auto",  # where there is DICOM, that is hashed
     )
     for name, labels in PATIENT.items()
     for names in ("keep", "auto", "hashed")

@@ -5,7 +5,7 @@ from functools import partial
 
 import nibabel
 import numpy as np
-from corpus import Case, labelled
+from corpus import Case, each, labelled
 from label_cases import IMAGE as IMAGE_A
 from label_cases import coco
 from label_specimens import png_mask as binary
@@ -241,10 +241,8 @@ def carried(folder, *, affine):
     return None
 
 
-CASES = [
-    Case("radiograph as label", name, partial(shown, labels=labels), fast=k % 4 == 0)
-    for k, (name, labels) in enumerate(PICTURES.items())
-] + [
+CASES = each("radiograph as label", shown, PICTURES, "labels", every=4)
+CASES += [
     Case("numbers of a NIfTI header", name, partial(carried, affine=affine), fast=k < 2)
     for k, (name, affine) in enumerate(AFFINES.items())
 ]

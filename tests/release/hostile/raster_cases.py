@@ -6,10 +6,11 @@ import zlib
 from functools import partial
 
 import numpy as np
+from corpus import each
 from PIL import Image
 from release_specimens import KINDS, chunk, pillow, png, said_to_be, saved, segment
 from release_specimens import pixels as shown
-from tampered import NOTE, cases, released, spoiled
+from tampered import NOTE, released, spoiled
 
 from anonymize.release.raster import containers, read
 
@@ -257,7 +258,7 @@ PALETTE = {
 def tampered(name, changes):
     """A case for each of ``changes`` of the released file ``name``, {what is done: how}."""
     titled = {f"{what} ({name})": change for what, change in changes.items()}
-    return cases(f"tampered {name.partition('.')[2]}", leak, titled, name=name)
+    return each(f"tampered {name.partition('.')[2]}", leak, titled, "change", name=name)
 
 
 CASES = [

@@ -4,10 +4,10 @@ import hashlib
 import shutil
 import tempfile
 import warnings
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
-from corpus import Case, apply, without_processes
+from corpus import apply, without_processes
 from release_specimens import fill, rows, table_of
 
 from anonymize.release import verify
@@ -76,8 +76,3 @@ def spoiled(folder, files, path, change):
     assert data != files[path]
     changed = {**files, path: data}
     return passed(folder, changed if path.endswith("manifest.csv") else agreeing(changed))
-
-
-def cases(group, run, changes, **options):
-    """A case for each of ``changes``, {what is done: how}."""
-    return [Case(group, name, partial(run, change=c, **options)) for name, c in changes.items()]

@@ -4,10 +4,10 @@ import struct
 from functools import partial
 
 import numpy as np
-from corpus import Case
+from corpus import each
 from dicom_specimens import changed, cr, dx, file, opened, saved
 from pydicom.encaps import encapsulate, generate_frames
-from tampered import NOTE, cases, released, spoiled
+from tampered import NOTE, released, spoiled
 
 from anonymize.release.dicom.options import RETAINABLE, DicomOptions
 
@@ -162,8 +162,8 @@ METHODS = (
 
 
 CASES = [
-    *cases("tampered DICOM", dicom, DICOM),
-    *cases("tampered JPEG 2000", dicom, JPEG_2000, syntax="jpeg2000", make=cr),
-    *cases("tampered RLE", dicom, RUN_LENGTHS, syntax="rle", make=cr),
-    *(Case("tampered method", value, partial(looked_at, value=value)) for value in METHODS),
+    *each("tampered DICOM", dicom, DICOM, "change"),
+    *each("tampered JPEG 2000", dicom, JPEG_2000, "change", syntax="jpeg2000", make=cr),
+    *each("tampered RLE", dicom, RUN_LENGTHS, "change", syntax="rle", make=cr),
+    *each("tampered method", looked_at, {value: value for value in METHODS}, "value"),
 ]
