@@ -26,7 +26,7 @@ from anonymize.training.compute import Compute, Part
 from anonymize.training.course import ATTACKER, plateaued
 from anonymize.training.lessons import Lessons, Replay
 from anonymize.training.loop import Figures, History, Mean, SteppedStage
-from anonymize.training.losses import classifier_loss
+from anonymize.training.losses import auxiliary_loss
 from anonymize.training.objective import Batch, Objective, kinships, known_share
 from anonymize.training.observed import Observer, Watched
 from anonymize.training.opponents import Lesson, Opponent, Verifier
@@ -283,5 +283,5 @@ class AdversarialStage(SteppedStage):
         with self.compute.autocast():
             logits = self.classifier(anonymized)
             kind, count = self.options.auxiliary_loss, batch.known
-            loss = classifier_loss(logits, batch.targets, reduction=kind, count=count)
+            loss = auxiliary_loss(logits, batch.targets, reduction=kind, count=count)
         self.compute.backward(loss, weight)
