@@ -16,12 +16,9 @@ BORDERS = ("replicate", "reference")
 ALL = slice(None)
 
 
-def identity_grid(like: Tensor, *, rows: slice = ALL, height: int | None = None) -> Tensor:
-    """Absolute coordinates (1, 2, H, W) of every pixel of ``like`` (…, H, W).
-
-    It may be but the ``rows`` of an image of ``height``.
-    """
-    x, y = _axes(like, rows, height or like.shape[-2])
+def identity_grid(like: Tensor) -> Tensor:
+    """Absolute coordinates (1, 2, H, W) of every pixel of ``like`` (…, H, W)."""
+    x, y = _axes(like, ALL, like.shape[-2])
     return torch.stack((x.expand(len(y), -1), y.expand(-1, x.shape[1]))).unsqueeze(0)
 
 

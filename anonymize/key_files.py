@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import os
 import re
-import secrets
 import stat
 from pathlib import Path
 
@@ -74,9 +73,8 @@ def made_secret(file: Path, option: str) -> bytes:
         UsageError: as :func:`read_secret`, of the other process's file.
         OSError: it cannot be written.
     """
-    temporary = file.with_name(f"{whole_file.TEMPORARY}{secrets.token_hex(8)}")
+    temporary = whole_file.write_temporary(file.parent, os.urandom(SECRET_BYTES), mode=0o600)
     try:
-        whole_file.create(temporary, os.urandom(SECRET_BYTES), 0o600)
         _name(temporary, file)
     finally:
         temporary.unlink(missing_ok=True)

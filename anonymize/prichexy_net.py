@@ -57,7 +57,7 @@ class FlowGenerator(Generator):
     def displaced(self, images: Tensor, field: Tensor) -> Tensor:
         if self.options.tone is None:
             return super().displaced(images, field)
-        return _changed(images, field, self.fields(self.unet(images), images)[1])
+        return toned(flow.warp(images, field), self.fields(self.unet(images), images)[1])
 
     def fields(self, output: Tensor, images: Tensor) -> tuple[Tensor, Tensor | None]:
         """What an output (B, C, H, W) of the U-Net means for ``images``, from whose pixels follows
@@ -98,7 +98,8 @@ class FlowGenerator(Generator):
         return spline.integrated(smooth, o.squarings)
 
     def forward(self, images: Tensor) -> Tensor:
-        return _changed(images, *self.fields(self.unet(images), images))
+        displacement, tone = self.fields(self.unet(images), images)
+        return toned(flow.warp(images, displacement), tone)
 
 
 class PriCheXyNet(TrainedAnonymizer):
@@ -171,7 +172,8 @@ class PriCheXyNet(TrainedAnonymizer):
         return None if self.generator.options.tone is None else self._fields(images)[1]
 
     def anonymize(self, images: Tensor) -> Tensor:
-        return _changed(images, *self._fields(images))
+        displacement, tone = self._fields(images)
+        return toned(flow.warp(images, displacement), tone)
 
     @torch.no_grad()
     def _fields(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -179,8 +181,3 @@ class PriCheXyNet(TrainedAnonymizer):
         output = self.inference(self.seen(images))
         displacement, tone = self.generator.fields(output, images)
         return flow.resize(displacement, size), None if tone is None else flow.resize(tone, size)
-
-
-def _changed(images: Tensor, displacement: Tensor, tone: Tensor | None) -> Tensor:
-    warped = flow.warp(images, displacement)
-    return warped if tone is None else toned(warped, tone)

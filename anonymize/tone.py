@@ -13,13 +13,15 @@ Values = TypeVar("Values", "Tensor", np.ndarray)
 LARGEST = 0.25  # beyond, two gray levels could become one
 
 
-def toned(images: Values, tone: Values) -> Values:
+def toned(images: Values, tone: Values | None) -> Values:
     """x → x + 4·t·x·(1 − x): ``images`` in [0, 1] stay there, and no level changes by more than t.
 
     Black and white stay, and brighter stays brighter. Differentiable in both arguments.
 
     Args:
         images: (B, C, H, W) in [0, 1].
-        tone: t, (B, 1, H, W) in [−1/4, 1/4]; 0 gives the input back bit for bit.
+        tone: t, (B, 1, H, W) in [−1/4, 1/4]; 0 gives the input back bit for bit, None itself.
     """
+    if tone is None:
+        return images
     return images + 4 * tone * images * (1 - images)

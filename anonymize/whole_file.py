@@ -34,7 +34,9 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_temporary(folder: Path, data: Data, *, mode: int = 0o666, time: float) -> Path:
+def write_temporary(
+    folder: Path, data: Data, *, mode: int = 0o666, time: float | None = None
+) -> Path:
     """A finished file under a hidden name in ``folder``, on the disk, last changed at ``time``."""
     path = _temporary(folder)
     try:

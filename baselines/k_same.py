@@ -21,12 +21,7 @@ class KSame(SetMethod):
     patients (2k − 1 at most) of one utility code drawn by lot, every image is used once, and a
     patient's images stay in the group, so that all its outputs together are about the same k
     people. Patients of like many images are put together; images beyond what k patients of the
-    group have are withheld.
-
-    What is promised: an output has equal parts of k people, so a guess at which of them somebody is
-    cannot be better than 1/k on average. What is not: that nobody can tell whether a person whose
-    very image he holds is among them; nor anything about two releases of the same people, whose
-    groups have that person in common.
+    group have are withheld. What is promised, and what is not: docs/methods.md.
     """
 
     name = "k-same"

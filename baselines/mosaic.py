@@ -22,13 +22,9 @@ class Mosaic(SetMethod):
 
     A patient is shown in at most ``m`` different patches over the whole release, of images drawn by
     lot, each in ``uses`` mosaics. Their weights add up to m/g² of an image, which is all that
-    anybody can put together of him; they reach ``feather``/2 patches into their neighbours, where
-    they fade. Patches are left over where g² does not divide them, and not shown. With ``warp``
-    each is deformed by a random smooth field, another one wherever it is shown, so that other
-    pixels around come into it: together up to ``uses``·m/g² of an image. A ``band`` leaves out fine
-    structure, or coarse; ``cut`` parts them.
-
-    What is not promised: that a patch tells nobody, who has the image it is of, whose it is.
+    anybody can put together of him; with ``warp``, of which each has another one wherever it is
+    shown, other pixels around come into it: together up to ``uses``·m/g². Patches are left over
+    where g² does not divide them, and not shown. What is not promised: docs/methods.md.
     """
 
     name = "mosaic"

@@ -48,8 +48,7 @@ class RandomWarp(Noisy):
         return None if self.settings.tone is None else _each(images, self._tone, 1)
 
     def anonymize(self, images: Tensor) -> Tensor:
-        warped, tone = flow.warp(images, self.displacement(images)), self.tone(images)
-        return warped if tone is None else toned(warped, tone)
+        return toned(flow.warp(images, self.displacement(images)), self.tone(images))
 
     def _field(self, image: Tensor) -> Tensor:
         """The displacement (1, 2, size, size) of an image (H, W)."""

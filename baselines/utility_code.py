@@ -31,19 +31,10 @@ class UtilityCode(ByLot):
     one code, that of their mean, or each its own (``per``). An output is (1 − own) · donor + own ·
     image, the donor drawn by lot among the pool's images of that code, another for every output.
 
-    What is promised where ``own`` is 0: an output follows from the patient through one of K codes,
-    so that nobody names him rightly, among N patients of one image each, with a probability above
-    K/N (uniform prior; Σ_y max_x p(x) p(y|x) ≤ K/N), whatever he knows, but the lot. Labels that
-    are released beside the outputs are the patient's own: then K is the number of different pairs
-    of code and label, which ``SetRelease.bound`` counts. Who is told which n outputs are of one
-    patient has Kⁿ codes to tell him by, if they are ``per`` image; ``per`` patient he has K, but
-    each output depends on all images of the patient, and whoever holds any of them learns more.
-    Nothing is promised of pairs (AUC), of several releases, nor with ``own`` above 0: who has the
-    pool then takes the donor off again.
-
-    What an output shows is not the patient, but a real stranger: the pool's patients must consent,
-    or be public; no finding is where the patient has it. With ``samples`` it is nobody, made up by
-    a generative model of the pool's images (:mod:`baselines.synthesis`).
+    What is promised where ``own`` is 0 (:func:`bound`), and what is not: docs/methods.md. What an
+    output shows is a real stranger: the pool's patients must consent, or be public; no finding is
+    where the patient has it. With ``samples`` it is nobody, made up by a generative model of the
+    pool's images (:mod:`baselines.synthesis`).
     """
 
     name = "utility-code"

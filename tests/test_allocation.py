@@ -8,8 +8,7 @@ import pytest
 
 PAGES = """
 import resource
-from anonymize.options import TrainOptions
-from anonymize.training.compute import Compute
+from anonymize import allocation
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -19,7 +18,7 @@ def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 print(faults())
-Compute.of(TrainOptions(threads=1))
+allocation.keep()
 faults()
 print(faults())
 """

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from test_fields import TONED, made
 
 from anonymize import flow
 from anonymize.anonymizer import DEFORMED
-from anonymize.generator_options import FlowOptions
-from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
+from anonymize.prichexy_net import PriCheXyNet
 from anonymize.tone import LARGEST, toned
 
 
@@ -32,14 +32,8 @@ def test_beyond_the_largest_two_levels_would_become_one():
     assert not (levels(1.2 * LARGEST)[1].diff() > 0).all()
 
 
-def made(**options):
-    torch.manual_seed(0)
-    chosen = {"features": 2, "levels": 2, "mu": 0.05, "controls": 6, "tone": 0.2, **options}
-    return FlowGenerator(FlowOptions(**chosen))
-
-
 def test_a_generator_shades_what_it_has_moved(images):
-    generator = made()
+    generator = made(mu=0.05, **TONED)
     displacement, tone = generator.fields(generator.unet(images), images)
     assert tone.shape == (3, 1, 32, 32)
     assert torch.equal(generator(images), toned(flow.warp(images, displacement), tone))
@@ -49,10 +43,7 @@ def test_a_generator_shades_what_it_has_moved(images):
 
 
 def test_the_tone_keeps_its_bound_at_any_size():
-    generator = made(tone=0.1)
-    with torch.no_grad():
-        generator.unet.conv.weight.mul_(100)
-    model = PriCheXyNet(generator, size=32)
+    model = PriCheXyNet(made(mu=0.05, gain=100, controls=6, tone=0.1), size=32)
     for size in ((32, 32), (50, 41)):
         images = torch.rand(2, 1, *size, generator=torch.manual_seed(1))
         assert 0.01 < model.tone(images).abs().max() <= 0.1 * (1 + 1e-6)
@@ -60,9 +51,10 @@ def test_the_tone_keeps_its_bound_at_any_size():
 
 
 def test_nobody_claims_what_was_measured_of_deformations():
-    assert DEFORMED in PriCheXyNet(made(tone=None), size=32).evidence
-    assert DEFORMED not in PriCheXyNet(made(), size=32).evidence
-    assert "not measured" in PriCheXyNet(made(), size=32).evidence
+    assert DEFORMED in PriCheXyNet(made(controls=6), size=32).evidence
+    evidence = PriCheXyNet(made(**TONED), size=32).evidence
+    assert DEFORMED not in evidence
+    assert "not measured" in evidence
 
 
 def test_arrays_are_toned_as_tensors_are():

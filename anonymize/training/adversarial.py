@@ -8,7 +8,6 @@ with the images that the generator made before its step.
 import copy
 import math
 from collections import defaultdict
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from anonymize.data.batches import in_batches, shuffled
+from anonymize.data.batches import in_batches
 from anonymize.data.pairs import Pairs
 from anonymize.networks.chexnet import Classifier
 from anonymize.networks.siamese import Siamese
@@ -26,12 +25,11 @@ from anonymize.training.balance import Terms
 from anonymize.training.compute import Compute, Part
 from anonymize.training.course import ATTACKER, plateaued
 from anonymize.training.lessons import Lessons, Replay
-from anonymize.training.loop import Figures, History, Mean, Stage
-from anonymize.training.losses import classifier_loss
+from anonymize.training.loop import Figures, History, Mean, SteppedStage
+from anonymize.training.losses import auxiliary_loss
 from anonymize.training.objective import Batch, Objective, kinships, known_share
 from anonymize.training.observed import Observer, Watched
 from anonymize.training.opponents import Lesson, Opponent, Verifier
-from anonymize.training.recorded import Recorded
 from anonymize.training.stages import EVALUATION_BATCH, Paired
 
 
@@ -44,7 +42,7 @@ class Players(NamedTuple):
     opponents: tuple[Opponent, ...] = ()  # beside the verifier
 
 
-class AdversarialStage(Stage):
+class AdversarialStage(SteppedStage):
     """Generator, verifier and classifier; the generator's best epoch is the result. ``targets`` are
     float32 (images, labels), NaN where unknown."""
 
@@ -71,6 +69,11 @@ class AdversarialStage(Stage):
         self.modules = {"generator": players.generator}
         self.optimizers = {"generator": compute.adam(players.generator, options.rate)}
         self._add_learners()
+        # Of the published game alone each step does what every other one does.
+        kind = (options.verification_loss, options.opponent_pairs, options.balance)
+        changing = options.opponents or options.replay or options.opponent_reset
+        published = kind == ("all", "released-real", "fixed") and not changing
+        self.recordable = published and players.generator.recordable
         self.penalised = False  # whether the method has a term of its own
         watched = Watched(players.generator, players.verifier, self._terms)
         self.observer = Observer(watched, options, data, targets, compute)
@@ -104,43 +107,10 @@ class AdversarialStage(Stage):
             self.modules["balance"] = self.objective.balance
 
     def train_epoch(self, seed: int) -> Figures:
-        means: dict[str, Mean] = defaultdict(Mean)
-        pairs, steps = self.data.pairs(seed), 0
-        self._begin(pairs, seed)
-        step = self._recorded or self._gradients
-        for chosen in shuffled(np.arange(len(pairs)), self.options.batch, seed):
-            for part in self.compute.parts(chosen):
-                *tensors, _ = self._batch(pairs, part.rows, part)
-                for name, loss in step(part, *tensors).items():
-                    means[name].add(loss, len(part.rows))
-            if self._recorded is None:
-                self.compute.step(*self.optimizers.values())
-            self.objective.balance.step(self.compute)
-            steps += 1
-        found = {name: mean.over(self.compute) for name, mean in means.items()}
-        return {**found, **self.objective.balance.figures(), "steps": steps}
+        found = super().train_epoch(seed)
+        return {**found, **self.objective.balance.figures(), "steps": self.steps}
 
-    def _gradients(self, part: Part, *tensors: Tensor) -> dict[str, Tensor]:
-        """Of everybody who learns, by one part of a batch."""
-        batch = Batch._make((*tensors, part))
-        anonymized, losses = self._generator_gradients(batch, part)
-        losses |= self._opponents_gradients(anonymized, batch)
-        if "classifier" in self.modules:
-            self._classifier_gradients(anonymized, batch, part.weight)
-        return losses
-
-    @cached_property
-    def _recorded(self) -> Recorded | None:
-        """For the published game alone: there each step does what every other one does."""
-        o = self.options
-        kind = (o.verification_loss, o.opponent_pairs, o.balance)
-        changing = kind != ("all", "released-real", "fixed") or len(self.opponents) > 1
-        changing = changing or bool(o.replay or o.opponent_reset) or not self.network.recordable
-        if changing or not self.compute.records:
-            return None
-        return Recorded(self._gradients, self.optimizers, self.compute)
-
-    def _begin(self, pairs: Pairs, seed: int) -> None:
+    def begin(self, seed: int) -> np.ndarray:
         """Opponents that start again, do; the generator as it is now may be replayed."""
         self.network.redraw(seed)
         reset = self.options.opponent_reset
@@ -151,8 +121,27 @@ class AdversarialStage(Stage):
         if self.replay is not None:
             self.replay.keep(self.network, self.epoch)
             self.replay.redraw(seed)
-        self.pairs, many = pairs, len(pairs)
-        self.lessons = Lessons(self.options, self.replay, pairs=many, epoch=self.epoch, seed=seed)
+        self.pairs, self.steps = self.data.pairs(seed), 0
+        many, epoch = len(self.pairs), self.epoch
+        self.lessons = Lessons(self.options, self.replay, pairs=many, epoch=epoch, seed=seed)
+        return np.arange(many)
+
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        *tensors, _ = self._batch(self.pairs, part.rows, part)
+        return tuple(tensors)
+
+    def gradients(self, part: Part, *inputs: Tensor) -> dict[str, Tensor]:
+        """Of everybody who learns."""
+        batch = Batch._make((*inputs, part))
+        anonymized, losses = self._generator_gradients(batch, part)
+        losses |= self._opponents_gradients(anonymized, batch)
+        if "classifier" in self.modules:
+            self._classifier_gradients(anonymized, batch, part.weight)
+        return losses
+
+    def stepped(self) -> None:
+        self.objective.balance.step(self.compute)
+        self.steps += 1
 
     def validate(self) -> Figures:
         self.classifier.eval()
@@ -294,5 +283,5 @@ class AdversarialStage(Stage):
         with self.compute.autocast():
             logits = self.classifier(anonymized)
             kind, count = self.options.auxiliary_loss, batch.known
-            loss = classifier_loss(logits, batch.targets, reduction=kind, count=count)
+            loss = auxiliary_loss(logits, batch.targets, reduction=kind, count=count)
         self.compute.backward(loss, weight)

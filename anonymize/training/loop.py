@@ -7,6 +7,7 @@ networks, optimizers and figures, and a resumed stage ends as an uninterrupted o
 import json
 import math
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -93,11 +94,49 @@ class Mean:
         return total / max(count, 1)
 
 
-class BatchStage(Stage):
-    """A stage whose loss is a mean over the rows of a batch; Adam."""
+class SteppedStage(Stage):
+    """A stage of which an epoch is a step of all optimizers for each batch of rows."""
 
+    options: Any  # with ``batch``
     rows: np.ndarray  # that an epoch is made of
-    recordable = True  # whether :meth:`loss` may be a step of :class:`Recorded`
+    recordable = True  # whether a step may be :class:`Recorded`
+
+    def begin(self, seed: int) -> np.ndarray:
+        """The rows of the epoch with this seed."""
+        return self.rows
+
+    @abstractmethod
+    def inputs(self, part: Part) -> tuple[Tensor, ...]:
+        """What this process's rows of a batch are, on the device."""
+
+    @abstractmethod
+    def gradients(self, part: Part, *inputs: Tensor) -> dict[str, Tensor]:
+        """Adds those of a part of a batch; its mean losses, "loss" among them."""
+
+    def stepped(self) -> None:
+        """Called after each step."""
+
+    def train_epoch(self, seed: int) -> Figures:
+        means: dict[str, Mean] = defaultdict(Mean, loss=Mean())
+        step = self._recorded or self.gradients
+        for rows in shuffled(self.begin(seed), self.options.batch, seed):
+            for part in self.compute.parts(rows):
+                for name, loss in step(part, *self.inputs(part)).items():
+                    means[name].add(loss, len(part.rows))
+            if self._recorded is None:
+                self.compute.step(*self.optimizers.values())
+            self.stepped()
+        return {name: mean.over(self.compute) for name, mean in means.items()}
+
+    @cached_property
+    def _recorded(self) -> Recorded | None:
+        if not (self.recordable and self.compute.records):
+            return None
+        return Recorded(self.gradients, self.optimizers, self.compute)
+
+
+class BatchStage(SteppedStage):
+    """A stage whose loss is a mean over the rows of a batch; Adam."""
 
     def __init__(
         self, name: str, options: Any, modules: dict[str, nn.Module], compute: Compute
@@ -113,14 +152,6 @@ class BatchStage(Stage):
             key: compute.adam(module, options.rate, decay) for key, module in self.modules.items()
         }
 
-    def begin(self, seed: int) -> np.ndarray:
-        """The rows of the epoch with this seed."""
-        return self.rows
-
-    @abstractmethod
-    def inputs(self, part: Part) -> tuple[Tensor, ...]:
-        """What the loss of this process's rows is made of, on the device."""
-
     @abstractmethod
     def loss(self, part: Part, *inputs: Tensor) -> Tensor:
         """The mean loss over this process's rows of a batch."""
@@ -129,27 +160,11 @@ class BatchStage(Stage):
         """Factor of :meth:`loss` in the batch."""
         return part.weight
 
-    def train_epoch(self, seed: int) -> Figures:
-        total, recorded = Mean(), self._recorded
-        for rows in shuffled(self.begin(seed), self.options.batch, seed):
-            for part in self.compute.parts(rows):
-                step = recorded or self._gradients
-                total.add(step(part, *self.inputs(part))["loss"], len(part.rows))
-            if recorded is None:
-                self.compute.step(*self.optimizers.values())
-        return {"loss": total.over(self.compute)}
-
-    def _gradients(self, part: Part, *inputs: Tensor) -> dict[str, Tensor]:
+    def gradients(self, part: Part, *inputs: Tensor) -> dict[str, Tensor]:
         with self.compute.autocast():
             loss = self.loss(part, *inputs)
         self.compute.backward(loss, self.weight(part))
         return {"loss": loss}
-
-    @cached_property
-    def _recorded(self) -> Recorded | None:
-        if not (self.recordable and self.compute.records):
-            return None
-        return Recorded(self._gradients, self.optimizers, self.compute)
 
 
 def fit(

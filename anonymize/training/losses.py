@@ -11,7 +11,8 @@ from torch import Tensor
 def auxiliary_loss(
     logits: Tensor, targets: Tensor, *, reduction: str = "sum", count: Tensor | None = None
 ) -> Tensor:
-    """L_aux (Eq. 2): binary cross-entropy (B, labels), mean over the batch.
+    """L_aux (Eq. 2): binary cross-entropy (B, labels), mean over the batch. Where the classifier is
+    updated, it minimises the same on anonymized images (Eq. 5).
 
     ``reduction="sum"`` adds the labels up as the paper does, ``"mean"`` averages over them as the
     published program does. Unknown labels (NaN) count nothing: the mean is over the known ones, or
@@ -62,13 +63,6 @@ def verification_loss(logits: Tensor) -> Tensor:
 def generator_loss(auxiliary: Tensor, verification: Tensor, *, weight: float = 1.0) -> Tensor:
     """What the generator minimises (Eq. 4): L_aux + L_ver, the latter times ``weight``."""
     return auxiliary + weight * verification
-
-
-def classifier_loss(
-    logits: Tensor, targets: Tensor, *, reduction: str = "sum", count: Tensor | None = None
-) -> Tensor:
-    """What the classifier minimises (Eq. 5): L_aux, on anonymized images, where it is updated."""
-    return auxiliary_loss(logits, targets, reduction=reduction, count=count)
 
 
 def matching_loss(logits: Tensor, same: Tensor) -> Tensor:

@@ -40,10 +40,6 @@ class Recorder:
         self.display.at(_next(name, 0, epochs))
         return report
 
-    def best(self, stage: str) -> dict[str, Any]:
-        """The line of a stage's best epoch."""
-        return min(self.of(stage), key=lambda line: line["validation_loss"])
-
     def of(self, stage: str) -> list[dict[str, Any]]:
         """The lines of a stage, epoch by epoch."""
         return [line for line in self.lines if line["stage"] == stage]

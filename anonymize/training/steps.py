@@ -66,8 +66,8 @@ class Steps:
         if self._taken(given, path):
             return load_classifier(path).to(self.device)
         network = self._seeded(build_classifier, options, len(self.data.table.labels))
-        self._fit(ClassifierStage(network, options, self._labelled(), compute=self.compute))
-        self._write(save_model, network, self._card("classifier", options), path)
+        stage = ClassifierStage(network, options, self._labelled(), compute=self.compute)
+        self._write(save_model, network, self._card("classifier", options, self._fit(stage)), path)
         return network
 
     def verifier(self, given: Given | None):
@@ -79,8 +79,9 @@ class Steps:
         path, options = self.run / VERIFIER, self.options.verifier
         if not self._taken(given, path):
             network = self._seeded(build_verifier, options)
-            self._fit(VerifierStage(network, options, self._paired(), compute=self.compute))
-            self._write(save_model, network, self._card("verifier", options), path)
+            stage = VerifierStage(network, options, self._paired(), compute=self.compute)
+            card = self._card("verifier", options, self._fit(stage))
+            self._write(save_model, network, card, path)
         return path
 
     def pretrained_generator(self) -> Generator:
@@ -206,7 +207,9 @@ class Steps:
         images = self.data.images.batch(rows).to(self.device)
         save_samples(model, images, self.run / "samples" / f"{name}.png", title=title)
 
-    def _card(self, kind: str, options: ClassifierOptions | VerifierOptions) -> Card:
+    def _card(
+        self, kind: str, options: ClassifierOptions | VerifierOptions, figures: Figures
+    ) -> Card:
         return Card(
             kind=kind,
             architecture=options.model_dump(),
@@ -214,7 +217,7 @@ class Steps:
             labels=list(self.data.table.labels) if kind == "classifier" else [],
             data=self._fingerprint(),
             versions=versions(),
-            figures=_plain(self.recorder.best(kind)),
+            figures=_plain(figures),
         )
 
     def _fingerprint(self) -> dict[str, Any]:

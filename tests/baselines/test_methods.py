@@ -50,7 +50,6 @@ def test_displacement_of_a_larger_image_is_the_same_field(model_file):
         ("dp-pix:epsilon=x", "option epsilon: it must be a valid number"),
         ("dp-pix:seed=-1", "option seed: it must be greater than or equal to 0"),
         ("dp-pix:seed=1,key_file=k", "dp-pix: give seed or key_file, not both"),
-        ("random-warp:seed=1,key_file=k", "random-warp: give seed or key_file, not both"),
         ("down-sampling:factor=0.5", "option factor: it must be greater than or equal to 1"),
         ("down-sampling:factor=inf", "option factor: it must be a finite number"),
         ("down-sampling:factor=2,side=12", "give factor or side, not both"),

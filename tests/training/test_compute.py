@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from tiny_run import COMPACT, TINY, configured, train
 from torch import nn
 
+from anonymize import allocation
 from anonymize.configuration import load_options, parse_setting
 from anonymize.errors import UsageError
 from anonymize.options import TrainOptions
@@ -99,6 +100,13 @@ def test_no_is_a_precision_though_yaml_reads_a_truth_value():
     assert load_options("quick", dict([parse_setting("precision=no")])).precision == "no"
 
 
+def test_what_trains_keeps_its_memory(monkeypatch):
+    asked = []
+    monkeypatch.setattr(allocation, "keep", lambda: asked.append(True))
+    Compute.of(TrainOptions())
+    assert asked
+
+
 def test_steps_refuse_a_compute_of_other_options(tmp_path):
     options = TrainOptions(precision="bf16")
     with pytest.raises(UsageError, match="another precision or accumulation"):
@@ -141,6 +149,7 @@ FORKED = """
 import os, sys
 import anonymize.training.run
 from anonymize.cli import main
+from anonymize import allocation
 from anonymize.configuration import load_options
 
 load_options()  # what takes seconds is imported once for both

@@ -48,9 +48,8 @@ def test_the_generators_step_gives_gradients_to_the_generator_only(options):
 
 def test_the_opponents_step_gives_gradients_to_what_learns_only():
     stage, batch, _ = prepared(**ALL)
-    pairs = stage.data.validation
     released = torch.rand_like(batch.first)
-    stage._begin(pairs, 0)
+    stage.begin(0)
     stage._opponents_gradients(released, batch)
     learners = [p for o in stage.opponents for p in o.learner.parameters()]
     assert all(p.grad is not None for p in learners)
@@ -145,7 +144,7 @@ def test_opponents_start_again_without_memory():
     for epoch in range(3):
         stage.epoch = epoch
         if epoch == 2:
-            stage._begin(stage.data.validation, 0)
+            stage.begin(0)
             break
         stage.train_epoch(epoch)
         assert not same(torch.nn.ModuleList(stage.opponents), before)
@@ -159,7 +158,7 @@ def test_replayed_generators_draw_anew_in_every_epoch():
     for generator in stage.replay.earlier:
         generator.redraw = drawn.append
     for seed in (0, 1):
-        stage._begin(stage.data.validation, seed)
+        stage.begin(seed)
     assert len(drawn) == len({*drawn}) == 4
 
 

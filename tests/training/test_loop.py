@@ -124,7 +124,6 @@ def test_metrics_hold_every_epoch_once(tmp_path):
     fit(Line(), seed=0, checkpoint=tmp_path / "c.safetensors", report=recorder.stage("line", 6))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
-    assert recorder.best("line") == min(lines, key=lambda line: line["validation_loss"])
 
 
 def test_seeds_depend_on_every_part():

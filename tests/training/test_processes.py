@@ -9,7 +9,6 @@ import torch
 from tiny_run import game
 
 from anonymize.training.compute import Compute
-from anonymize.training.objective import Batch
 
 ROWS = np.arange(8)
 UNKNOWN = {"auxiliary_loss": "mean", "auxiliary": "updated"}
@@ -63,15 +62,14 @@ def prepared(options, *, world=1, rank=0, accumulation=1):
     stage.targets[0, 0] = 1
     for module in stage.modules.values():
         module.train()
-    stage._begin(stage.data.validation, 0)
+    stage.begin(0)
     return stage
 
 
 def step(stage):
     """Everybody's gradients of one batch, over all processes; and the weight that it moves."""
     for part in stage.compute.parts(ROWS):
-        *tensors, _ = stage._batch(stage.data.validation, part.rows, part)
-        stage._gradients(part, *tensors)
+        stage.gradients(part, *stage.inputs(part))
     for optimizer in stage.optimizers.values():
         stage.compute._average_gradients(optimizer)
     stage.objective.balance.step(stage.compute)
@@ -110,8 +108,7 @@ def test_micro_batches_know_how_many_labels_the_batch_knows(balance):
         stage = prepared(options, accumulation=accumulation)
         stage.network.eval()
         for part in stage.compute.parts(ROWS):
-            *tensors, _ = stage._batch(stage.data.validation, part.rows, part)
-            stage._generator_gradients(Batch._make((*tensors, part)), part)
+            stage._generator_gradients(stage._batch(stage.pairs, part.rows, part), part)
         stage.objective.balance.step(stage.compute)
         gradients = torch.cat([p.grad.flatten() for p in stage.network.parameters()])
         found.append((gradients, stage.objective.balance.figures()))

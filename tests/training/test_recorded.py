@@ -75,15 +75,11 @@ def played(seed, compute):
 STAGES = (classifier, verifier, reconstruction, played)
 
 
-def inputs(stage, pairs):
-    """Of its first part: rows of ``pairs``, or of what is labelled."""
+def first(stage):
+    """The first part of an epoch, and its inputs."""
+    stage.begin(0)
     (part,) = stage.compute.parts(ROWS[:4])
-    if hasattr(stage, "inputs"):
-        stage.begin(0)
-        return part, stage.inputs(part)
-    *tensors, _ = stage._batch(pairs, part.rows, part)
-    stage._begin(pairs, 0)
-    return part, tuple(tensors)
+    return part, stage.inputs(part)
 
 
 @pytest.mark.parametrize("made", STAGES)
@@ -91,11 +87,11 @@ def test_a_step_is_the_same_for_all_batches_of_a_shape(made):
     seen = []
     for seed in (0, 1):
         stage = made(seed, Compute())
-        part, tensors = inputs(stage, paired(seed).pairs(0))
-        stage._gradients(part, *tensors)  # what is made once, is
+        part, tensors = first(stage)
+        stage.gradients(part, *tensors)  # what is made once, is
         stage.compute.step(*stage.optimizers.values())
         with Operations() as operations:
-            stage._gradients(part, *tensors)
+            stage.gradients(part, *tensors)
         seen.append(operations.seen)
     assert seen[0] == seen[1]
     assert len(seen[0]) > 100
@@ -146,19 +142,15 @@ def test_what_is_repeated_is_what_steps_would_have_done(made):
     stage = made(0, Compute("cuda"))
     for module in stage.modules.values():
         module.train()
-    pairs = paired(0).pairs(0)
-    inputs(stage, pairs)
+    first(stage)
     plain = copy.deepcopy(stage)
-    recorded = Recorded(stage._gradients, stage.optimizers, stage.compute)
+    recorded = Recorded(stage.gradients, stage.optimizers, stage.compute)
     for number in range(2 * BEFORE + 3):
         rows = np.roll(ROWS, number)[: 3 if number == BEFORE else 4]
         (part,) = stage.compute.parts(rows)
-        if hasattr(stage, "inputs"):
-            tensors = stage.inputs(part)
-        else:
-            *tensors, _ = stage._batch(pairs, part.rows, part)
+        tensors = stage.inputs(part)
         found = recorded(part, *tensors)
-        wanted = plain._gradients(part, *tensors)
+        wanted = plain.gradients(part, *tensors)
         plain.compute.step(*plain.optimizers.values())
         for name, loss in wanted.items():
             torch.testing.assert_close(found[name], loss.detach(), rtol=1e-3, atol=1e-4)
@@ -173,9 +165,9 @@ def test_what_is_repeated_is_what_steps_would_have_done(made):
 @GPU
 def test_nothing_is_recorded_that_leaves_no_room(monkeypatch):
     stage = reconstruction(0, Compute("cuda"))
-    recorded = Recorded(stage._gradients, stage.optimizers, stage.compute)
+    recorded = Recorded(stage.gradients, stage.optimizers, stage.compute)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 2**50)
-    part, tensors = inputs(stage, None)
+    part, tensors = first(stage)
     for _ in range(BEFORE + 2):
         assert torch.isfinite(recorded(part, *tensors)["loss"])
     assert recorded.graph is None

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_run import configured, game, same, states, train
+from tiny_run import configured, game, same, states, stopping, train
 
 import anonymize
 from anonymize.configuration import load_options, write_options
 from anonymize.errors import UsageError
 from anonymize.model_card import read_card
-from anonymize.training import folder, loop
+from anonymize.training import folder
 from attacks.evaluation.pinned import course_of
 
 pytestmark = pytest.mark.whole
@@ -126,17 +126,11 @@ def same_runs(ended, run):
 def test_stopped_in_every_stage_the_same_command_ends_as_if_never_stopped(
     run, config, tmp_path, monkeypatch
 ):
-    ended, written = tmp_path / "run", loop.save_tensors
+    ended = tmp_path / "run"
     command = ("--mu", 0.01, "--config", config, "--out", ended)
-
-    def stopped(tensors, metadata, path):
-        written(tensors, metadata, path)
-        if path.stem == stage:
-            raise KeyboardInterrupt
-
     for stage in STAGES:
         with monkeypatch.context() as patch:
-            patch.setattr(loop, "save_tensors", stopped)
+            stopping(patch, stage)
             assert "interrupted; the same command goes on" in train(*command, code=130)
         assert (ended / "checkpoint" / f"{stage}.safetensors").exists()
         assert not (ended / "summary.json").exists()

@@ -8,13 +8,12 @@ import pytest
 from asked import ask
 from PIL import Image
 from test_run import same_runs
-from tiny_run import TINY, configured, train
+from tiny_run import TINY, configured, stopping, train
 
 import anonymize
 from anonymize import flow
 from anonymize.cli import main
 from anonymize.model_card import read_card
-from anonymize.training import loop
 
 FIELD = {"unit": "share", "mu": 0.05, "controls": 6, "squarings": 4, "bending": 1e-4}
 SIZES = {"a.png": (32, 32), "b.png": (48, 40), "c.png": (61, 57)}
@@ -78,15 +77,8 @@ def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
 def test_what_is_drawn_is_drawn_again_by_a_run_that_was_stopped(tmp_path, monkeypatch):
     command = short(tmp_path, 2, unit="pixels", mu=3, controls=6, drawn=0.1)
     train(*command, "--out", tmp_path / "whole")
-    written = loop.save_tensors
-
-    def stopped(tensors, metadata, path):
-        written(tensors, metadata, path)
-        if path.stem == "adversarial":
-            raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "save_tensors", stopped)
+        stopping(patch, "adversarial")
         train(*command, "--out", tmp_path / "stopped", code=130)
     train(*command, "--out", tmp_path / "stopped")
     same_runs(tmp_path / "stopped", tmp_path / "whole")

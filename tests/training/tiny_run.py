@@ -12,6 +12,7 @@ from anonymize.data.pairs import Pairs
 from anonymize.networks.build import build_classifier, build_verifier
 from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
+from anonymize.training import loop
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
 from anonymize.training.opponents import build_opponents
@@ -57,6 +58,18 @@ def ended(*arguments, code=0):
 def train(*arguments, code=0):
     """The same on both outputs."""
     return ended(*arguments, code=code).output
+
+
+def stopping(patch, stage):
+    """Whoever trains is stopped as soon as a checkpoint of the stage is written."""
+    written = loop.save_tensors
+
+    def stopped(tensors, metadata, path):
+        written(tensors, metadata, path)
+        if path.stem == stage:
+            raise KeyboardInterrupt
+
+    patch.setattr(loop, "save_tensors", stopped)
 
 
 def game(classifier=None, patients=None, generator=None, compute=None, **options):

@@ -21,7 +21,7 @@ from anonymize.options import AdversarialOptions, ClassifierOptions, FlowOptions
 from anonymize.prichexy_net import FlowGenerator, PriCheXyNet
 from anonymize.training.adversarial import AdversarialStage, Players
 from anonymize.training.compute import Compute
-from anonymize.training.losses import classifier_loss, matching_loss, verification_loss
+from anonymize.training.losses import auxiliary_loss, matching_loss, verification_loss
 from anonymize.training.stages import Paired, VerifierStage
 from tests.benchmarks.speed.case import Case, Work
 
@@ -115,14 +115,14 @@ def plain_adversarial(times: int) -> Work:
     def step() -> None:
         reader, judge = (copy.deepcopy(network).eval() for network in (classifier, verifier))
         released = _released(unet, first)
-        lost = classifier_loss(reader(released), targets)
+        lost = auxiliary_loss(reader(released), targets)
         (lost + verification_loss(judge(released, second))).backward()
         ours.step()
         ours.zero_grad()
         matching_loss(verifier(released.detach(), second), same).backward()
         theirs.step()
         theirs.zero_grad()
-        classifier_loss(classifier(released.detach()), targets).backward()
+        auxiliary_loss(classifier(released.detach()), targets).backward()
         readers.step()
         readers.zero_grad()
 
