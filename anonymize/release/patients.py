@@ -27,7 +27,6 @@ UNREAD = frozenset(
         *("rdata", "sqlite", "sqlite3", "db", "dbf", "mdb", "accdb", "parquet", "feather", "gz"),
     )
 )
-PACKED = UNREAD - {".gz"} | {".csv", ".tsv"}  # not read in an archive
 # Columns, without case, spaces and the like.
 NAMED = re.compile(
     r"(patient|patienten|person|subject|case)(s|id|ids|name|names|nr|no|number|key|code)?|pid|mrn"
@@ -53,7 +52,7 @@ def _tells(found: Found, root: Path) -> bool:
     if found.refusal not in (None, Reason.NAME_COLLISION):  # which hashed names mend
         return False
     if found.member is not None:  # its bytes are a worker's business
-        return not suffix or suffix[1:].isdigit() or suffix in {*EXTENSIONS["DICOM"], *PACKED}
+        return suffix in EXTENSIONS["DICOM"] or suffix not in NO_TABLES
     path = root / found.path
     return formats.is_dicom(path.name, _head(path, root, HEAD)) or _names(path, root)
 

@@ -21,6 +21,7 @@ PATIENTS_KNOWN = {
     "DICOM in an archive": {"x.zip": archive([("1.dcm", DICOM)])},
     "DICOM whose names collide": {"x/1.dcm": DICOM, "x/1.DCM": DICOM},
     "a table in an archive": {"x.zip": archive([("t.csv", b"path,Last Name\n")])},
+    "a list in an archive": {"x.zip": archive([("t.txt", b"file,MRN\n"), ("1.png", PNG)])},
     "ids of ChestX-ray14": {
         "Data_Entry_2017_v2020.csv": b"Image Index,Finding Labels,Patient ID\n"
     },
@@ -46,6 +47,7 @@ NOBODY_KNOWN = {
     "COCO": {"k.json": b'{"images": [], "categories": [{"id": 1, "name": "lung"}]}'},
     "a list": {"test_list.txt": b"00000001_000.png\n"},
     "a readme": {"README.md": b"Patient data\n"},
+    "pictures in an archive": {"x.zip": archive([("a.gif", b"GIF8")])},
     "masks": {"m.nii.gz": b"\x1f\x8b\x08"},
     "a picture called otherwise": {"IM0001.bak": b"\xff\xd8\xff\xe0"},
 }
