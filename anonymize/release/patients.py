@@ -11,19 +11,29 @@ from pathlib import Path, PurePosixPath
 
 from anonymize.release import formats, storage
 from anonymize.release.archives import Found
-from anonymize.release.formats import EXTENSIONS
+from anonymize.release.formats import EXTENSIONS, OTHER_EXTENSIONS, PICTURES, SYSTEM_FILES
+from anonymize.release.raster.containers import PNG_SIGNATURE
 from anonymize.release.reasons import Reason
 
 HEAD = 132  # bytes that tell DICOM
-HEADER = 1 << 16  # bytes of a table in which its header must end
-TABLES = frozenset({".csv", ".tsv", ".txt", ".json"})
-UNREAD = frozenset({".xls", ".xlsx", ".ods", ".sav", ".sqlite", ".parquet", ".mdb", ".accdb"})
-PACKED = frozenset({*UNREAD, ".csv", ".tsv"})  # not read in an archive
+HEADER, LINES = 1 << 16, 20  # bytes and lines of a table in which its header must end
+NO_TABLES = PICTURES | OTHER_EXTENSIONS
+MAGIC = PNG_SIGNATURE, b"\xff\xd8\xff", b"II*\0", b"MM\0*"
+JSON = frozenset({".json", ".jsonl", ".ndjson"})
+UNREAD = frozenset(
+    f".{kind}"
+    for kind in (
+        *("xls", "xlsx", "xlsm", "xlsb", "ods", "numbers", "sav", "dta", "sas7bdat", "rds"),
+        *("rdata", "sqlite", "sqlite3", "db", "dbf", "mdb", "accdb", "parquet", "feather", "gz"),
+    )
+)
 # Columns, without case, spaces and the like.
 NAMED = re.compile(
     r"(patient|patienten|person|subject|case)(s|id|ids|name|names|nr|no|number|key|code)?|pid|mrn"
-    r"|patid|name|(full|first|last|middle|given|family|sur|maiden)names?|(vor|nach)name"
-    r"|medicalrecord(number)?|(date)?(of)?birth(date|day)?|dob|geburtsdatum|ssn|nhs(number|no)?"
+    r"|patid|name|(full|first|last|middle|given|family|sur|maiden)names?|(vor|nach|familien)name"
+    r"|(patienten|fall|hospital|casenote)(nr|no|nummer|number|id)|uhid|identifier"
+    r"|nom|pr[eé]noms?|apellidos?|nombres?|cognome|achternaam"
+    r"|medicalrecord(number)?|(date)?(of)?birth(date|day)?|dob|geb(urts)?datum|ssn|nhs(number|no)?"
     r"|accession(number|no)?|address|phone|e?mail"
 )
 
@@ -42,7 +52,7 @@ def _tells(found: Found, root: Path) -> bool:
     if found.refusal not in (None, Reason.NAME_COLLISION):  # which hashed names mend
         return False
     if found.member is not None:  # its bytes are a worker's business
-        return not suffix or suffix[1:].isdigit() or suffix in {*EXTENSIONS["DICOM"], *PACKED}
+        return suffix in EXTENSIONS["DICOM"] or suffix not in NO_TABLES
     path = root / found.path
     return formats.is_dicom(path.name, _head(path, root, HEAD)) or _names(path, root)
 
@@ -63,18 +73,23 @@ def _head(path: Path, root: Path, size: int) -> bytes:
 
 
 def _names(path: Path, root: Path) -> bool:
-    """True for a table with a column for patients, or one that cannot be read here."""
-    suffix = path.suffix.lower()
-    if suffix not in TABLES:
-        return suffix in UNREAD
-    text = _head(path, root, HEADER).decode("utf-8", "replace").removeprefix("\ufeff")
-    if suffix == ".json":  # where a name is that of a class rather
-        text = text.replace('"name"', "")
-        cells = re.findall(r'"([^"]{1,64})"\s*:', text)
-    else:
-        lines = text.replace("\r", "\n").replace("\0", "").lstrip().split("\n")
+    """True for a table with a column for patients, or what may be one and cannot be read here."""
+    name, suffix = path.name.lower(), path.suffix.lower()
+    if suffix in NO_TABLES or name in SYSTEM_FILES or name.endswith(".nii.gz"):
+        return False
+    data = _head(path, root, HEADER)
+    if data.startswith(MAGIC):  # a picture, whatever it is called
+        return False
+    if suffix in UNREAD or formats.CONTROL.search(data.replace(b"\0", b"")):
+        return True
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\0", "")
+    if suffix in JSON:  # where a name is that of a class rather
+        cells = re.findall(r'"([^"]{1,64})"\s*:', text.replace('"name"', ""))
+    else:  # titles, dates and the like may stand above the header
+        lines = text.replace("\r", "\n").lstrip().split("\n")[:LINES]
         try:
-            cells = [c for cut in ",;\t|" for c in next(csv.reader(lines[:1], delimiter=cut), [])]
+            rows = [row for cut in ",;\t|" for row in csv.reader(lines, delimiter=cut)]
         except csv.Error:
             return True
+        cells = [cell for row in rows for cell in row]
     return any(NAMED.fullmatch(re.sub(r"[\W\d_]", "", cell).casefold()) for cell in cells)

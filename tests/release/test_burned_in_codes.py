@@ -85,6 +85,18 @@ def test_print_is_seen(films, code, how):
     assert all(shown(printed(film, CODES[code], **how)) for film in films[:2])
 
 
+@pytest.mark.parametrize(("modules", "module"), [(12, 3), (16, 2), (14, 5)])
+def test_small_codes_are_seen(films, modules, module):
+    """Of as many modules as a Data Matrix: two sides are drawn through, two alternate."""
+    dark = np.random.default_rng(1).integers(0, 2, (modules, modules))
+    dark[:, 0] = dark[-1] = 1
+    dark[0], dark[:, -1] = (np.arange(modules) % 2 == way for way in (0, 1))
+    plain = np.pad(np.uint8(255 * (1 - dark)), 2, constant_values=255)
+    code = np.kron(plain, np.ones((module, module), np.uint8))
+    for inverted in (False, True):
+        assert all(shown(printed(film, code, inverted=inverted)) for film in films[:2])
+
+
 @pytest.mark.parametrize("code", sorted(CODES.keys() - {"a low row of bars"}))
 def test_print_of_little_contrast_is_seen(films, code):
     level = int(films[0].max()) // 2

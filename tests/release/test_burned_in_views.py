@@ -6,6 +6,7 @@ from scipy import ndimage
 from text_specimens import gray
 
 from anonymize.release.burned_in import views
+from anonymize.release.radiograph import Radiograph
 
 
 def test_views_keep_the_brightest_letters_and_stretch_dim_pictures():
@@ -59,6 +60,16 @@ def test_of_noise_there_is_a_view_with_less_of_it():
     assert np.array_equal(sharp.pixels, views.local_contrast(noisy))
     off = views.local_contrast(even.astype(np.float32)).astype(int) - soft.pixels
     assert np.abs(off).max() <= 1
+
+
+@pytest.mark.parametrize("ground", [(0, 0, 0, 255), (200, 255, 255, 0)])
+def test_inks_that_others_cover_are_seen(ground):
+    inks = np.full((120, 160, 4), ground, np.uint8)
+    inks[..., ground.index(0)] += 90 * (np.arange(160) % 16 < 3).astype(np.uint8)
+    seen = views.views(Radiograph("TIFF", "cmyk", 8, inks))
+    assert np.ptp(views.colours(Radiograph("TIFF", "cmyk", 8, inks))[..., 1:]) == 0
+    assert max(np.ptp(view.pixels) for view in seen if view.least == views.PLAIN) == 255
+    assert max(np.ptp(view.pixels) for view in seen if view.least > views.PLAIN) > views.FAINT
 
 
 @pytest.mark.parametrize("most", [0.3, 2.0, 40.0])

@@ -236,6 +236,7 @@ def test_gray_in_planes_and_in_luminance():
         ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.2"}, Reason.DICOM),
         ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.88.11"}, Reason.DICOM),
         ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.104.1"}, Reason.DICOM),
+        ({"SOPClassUID": ["1.2.840.10008.5.1.4.1.1.1.1", "1.2.3"]}, Reason.DICOM),
         ({"SOPClassUID": "1.2.840.10008.1.3.10"}, Reason.DICOMDIR),
         ({"Modality": "MR"}, Reason.DICOM),
         ({"StudyInstanceUID": ""}, Reason.DICOM_METADATA),

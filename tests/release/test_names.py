@@ -21,12 +21,21 @@ PATIENTS_KNOWN = {
     "DICOM in an archive": {"x.zip": archive([("1.dcm", DICOM)])},
     "DICOM whose names collide": {"x/1.dcm": DICOM, "x/1.DCM": DICOM},
     "a table in an archive": {"x.zip": archive([("t.csv", b"path,Last Name\n")])},
+    "a list in an archive": {"x.zip": archive([("t.txt", b"file,MRN\n"), ("1.png", PNG)])},
     "ids of ChestX-ray14": {
         "Data_Entry_2017_v2020.csv": b"Image Index,Finding Labels,Patient ID\n"
     },
     "ids of covid19": {"metadata.csv": b"patientid,offset,sex,age\n"},
     "ids between semicolons": {"t.csv": "\ufeffDatei;Patienten-Nr.;Befund\n".encode()},
     "ids below blank lines": {"t.csv": b"\r\n \nImage Index,Patient ID\n"},
+    "ids below a title": {"t.csv": b"Export of the clinic\nsep=;\nfile;MRN\n"},
+    "ids in a table called otherwise": {"t.tab": b"file\tPatient ID\n"},
+    "ids in a table without extension": {"people": b"file,Hospital Number\n"},
+    "names in French": {"t.csv": "fichier;Nom;Pr\u00e9nom\n".encode()},
+    "JSON lines": {"t.jsonl": b'{"file": "a.png", "mrn": 1}\n'},
+    "a workbook with macros": {"t.xlsm": b"PK"},
+    "a packed table": {"t.csv.gz": b"\x1f\x8b\x08"},
+    "a database": {"t.backup": b"SQLite format 3\0\x10\0\x01\x01"},
     "names": {"t.tsv": b"file\tLast Name\n"},
     "dates of birth": {"t.txt": b"file,date_of_birth\n"},
     "JSON": {"t.json": b'[{"file": "a.png", "patient_name": "x"}]'},
@@ -38,6 +47,9 @@ NOBODY_KNOWN = {
     "COCO": {"k.json": b'{"images": [], "categories": [{"id": 1, "name": "lung"}]}'},
     "a list": {"test_list.txt": b"00000001_000.png\n"},
     "a readme": {"README.md": b"Patient data\n"},
+    "pictures in an archive": {"x.zip": archive([("a.gif", b"GIF8")])},
+    "masks": {"m.nii.gz": b"\x1f\x8b\x08"},
+    "a picture called otherwise": {"IM0001.bak": b"\xff\xd8\xff\xe0"},
 }
 
 

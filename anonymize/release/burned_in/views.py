@@ -41,7 +41,6 @@ class View:
 
 def views(radiograph: Radiograph, longest: int = LONGEST) -> list[View]:
     """Views that differ, at most ``longest`` long, the viewer's first."""
-    values = colours(radiograph)
     found = []
     if radiograph.brightness is not None:
         found += [_spread(radiograph.gray(), 0, 1)]
@@ -50,10 +49,12 @@ def views(radiograph: Radiograph, longest: int = LONGEST) -> list[View]:
     for view in (_reduced(one, longest) for one in [*found, *ranges(radiograph)]):
         if not any(_same(view, other) for other in plain):
             plain.append(view)
-    thin = [_small(values, longest)]
-    # Once noise is evened out, large letters stand out; small ones do not.
-    if longest <= LONGEST and noise(thin[0]) > NOISY:
-        thin.append(cv2.GaussianBlur(thin[0].astype(np.float32), (0, 0), SOFT))
+    thin = []
+    for values in _layers(radiograph):
+        thin.append(_small(values, longest))
+        # Once noise is evened out, large letters stand out; small ones do not.
+        if longest <= LONGEST and noise(thin[-1]) > NOISY:
+            thin.append(cv2.GaussianBlur(thin[-1].astype(np.float32), (0, 0), SOFT))
     return [*map(View, plain), *(View(local_contrast(one, longest), FAINT) for one in thin)]
 
 
@@ -72,6 +73,13 @@ def colours(radiograph: Radiograph) -> np.ndarray:
     return pixels[..., 0] if pixels.shape[2] == 1 or radiograph.gray_as_colour else pixels
 
 
+def _layers(radiograph: Radiograph) -> list[np.ndarray]:
+    """:func:`colours`; and inks by themselves, since what black covers is no colour, and stored."""
+    inks = radiograph.pixels
+    apart = [inks[..., :3], inks[..., 3]] if radiograph.layout == "cmyk" else []
+    return [colours(radiograph), *apart]
+
+
 def ranges(
     radiograph: Radiograph, most: tuple[float, float] = CONTRAST_PERCENTILES
 ) -> list[np.ndarray]:
@@ -80,13 +88,14 @@ def ranges(
 
     Letters are often the brightest of all and must not be clipped to the white of bones.
     """
-    values = colours(radiograph)
-    low, high = float(values.min()), float(values.max())
-    found = [_spread(values, low, high)]
-    step = max(min(values.shape[:2]) // ENOUGH, 1)
-    dark, bright = np.percentile(values[::step, ::step], most)
-    if dark < bright < dark + (high - low) / 2:
-        found.append(_spread(values, dark, bright))
+    found = []
+    for values in _layers(radiograph):
+        low, high = float(values.min()), float(values.max())
+        found.append(_spread(values, low, high))
+        step = max(min(values.shape[:2]) // ENOUGH, 1)
+        dark, bright = np.percentile(values[::step, ::step], most)
+        if dark < bright < dark + (high - low) / 2:
+            found.append(_spread(values, dark, bright))
     return found
 
 

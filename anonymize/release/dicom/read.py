@@ -68,7 +68,7 @@ def _check_kind(file: File, header: Header) -> None:
     media = next((text(e) for e in file.meta if e.tag == MEDIA_SOP_CLASS), "")
     if MEDIA_DIRECTORY in (known, media):
         raise Refused(Reason.DICOMDIR)
-    if known not in SOP_CLASSES:
+    if header.values("SOPClassUID") != [known] or known not in SOP_CLASSES:
         raise Refused(Reason.DICOM, "SOP class")
     if header.text("Modality").upper() not in TERMS["Modality"]:
         raise Refused(Reason.DICOM, "modality")

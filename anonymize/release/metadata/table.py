@@ -26,7 +26,7 @@ from anonymize.release.reasons import Reason, Refused
 from anonymize.release.workers.worker_pool import WorkerPool
 
 OPTION = "--table"
-BIRTH = re.compile("birth|dob|geburt")
+BIRTH = re.compile("birth|dob|geb")
 PLACE = re.compile("address|mail")  # of many people
 
 

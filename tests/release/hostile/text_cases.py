@@ -151,6 +151,15 @@ def cmyk():
     return tiff(inks, photometric="separated")
 
 
+def under(ground, ink):
+    """``ink`` on a bar of ``ground``, which shows nothing of it."""
+    inks = np.zeros((*SIZE, 4), np.uint8)
+    inks[..., 3] = 255 - (BODY // 16)
+    inks[AT[0] - 30 : AT[0] + 60] = ground
+    inks[BOX][NAME] += np.array(ink, np.uint8)
+    return tiff(inks, photometric="separated")
+
+
 def palette():
     """Two entries of nearly the same colour, one of them the ink's."""
     grays = np.repeat(np.arange(256)[:, None], 3, 1)
@@ -173,6 +182,8 @@ def hidden_by_colour():
     green = partial(tiff, coloured(None, (-40, 20, 2)), photometric="rgb")
     yield "green for red, TIFF", "a.tif", green
     yield "cyan ink", "a.tif", cmyk
+    yield "cyan ink under black", "a.tif", partial(under, (0, 0, 0, 255), (60, 0, 0, 0))
+    yield "black ink under colours", "a.tif", partial(under, (255, 255, 255, 0), (0, 0, 0, 90))
     yield "in the palette", "a.png", palette
     yield "12 of 256, JPEG", "a.jpg", jpeg
 
