@@ -25,7 +25,7 @@ from attacks.results import Attack, Method
 SETS, CODES = "sets", "codes"
 WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
 MORE = (*WHOLE, "sets_bands", "sets_budget")  # than in the first evaluation of releases of sets
-LARGER = (SETS, *WHOLE)  # what of these was measured with a larger classifier, too
+LARGER = (SETS, "sets_budget", *WHOLE)  # what of these was measured with a larger classifier, too
 OF_SETS = (  # what is told of a release of sets
     "released as",
     "images in an output",

@@ -87,6 +87,7 @@ FURTHER = {
     "sets_uses": "…, coarse, 4 × 4, four uses",
     "sets_uses_resnet": "…, ResNet-18, coarse, 4 × 4, four uses",
     "sets_budget": "…, coarse, 4 × 4, fewer patches",
+    "sets_budget_resnet": "…, ResNet-18, coarse, 4 × 4, half of the patches",
     "sets_before_after": "…, the very films",
     "sets_members": "…, who is in it",
     "sets_trained": "…, a trained network",
