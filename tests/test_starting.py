@@ -74,7 +74,6 @@ WRONG = {
     "attacks evaluate --method dp-pix:b=0": "greater than or equal to 1",
     "attacks evaluate --method dp-pix --attackers nonsense": "attackers must be among",
     "attacks evaluate --method dp-pix --set nonsense=1": "unknown option nonsense",
-    "attacks evaluate --method dp-pix --repeats 0": "option evaluation.repeats",
     "attacks evaluate --source atlantis": "source must be one of phantom, chestxray14",
     "attacks evaluate --run missing": "--run missing is no run",
     "attacks evaluate --config missing": "config must be one of",

@@ -118,9 +118,11 @@ def test_all_images_for_attackers_that_learn_nothing(run, tmp_path):
     assert not any(raw["methods"][0]["utility"].values())
     learnt = call(attacks, *asked, tmp_path / "run", "--run", run, code=2)
     assert "of the patients whom it would be tested on: with --part all" in learnt
-    learns = ("evaluate", "--run", run, "--part", "all", "--out", tmp_path / "learns")
-    assert "learns from the training part; use --part test" in call(attacks, *learns, code=2)
-    assert not (tmp_path / "learns").exists()
+    wrong = ("evaluate", "--run", run, "--out", tmp_path / "wrong")
+    learns = call(attacks, *wrong, "--part", "all", code=2)
+    assert "learns from the training part; use --part test" in learns
+    assert "option evaluation.repeats" in call(attacks, *wrong, "--repeats", 0, code=2)
+    assert not (tmp_path / "wrong").exists()
 
 
 # Real radiographs, from the files to the report
