@@ -51,9 +51,7 @@ def miniature(key: str = MINIATURE) -> str:
     beside = {title: results(f"{key}/{p}") for p, title in _beside(key).items()}
     kinds: dict[str, list[Method]] = {}
     for method in main.methods:
-        alike = kinds.setdefault(_kind(method), [])
-        if method.fingerprint or method.options not in [m.options for m in alike]:
-            alike.append(method)  # two generators may have one control
+        kinds.setdefault(_kind(method), []).append(method)
     header = ["released as", "generators", "at rest", "moved by (px, RMS)", *beside]
     header += AGAIN.values()
     tables = []

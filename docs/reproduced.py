@@ -98,11 +98,22 @@ def results(key: str) -> Results:
 @cache
 def _read(path: Path, written: int) -> Results:
     """Of a file ``written`` then: many tables are made of the same few files."""
-    found = Results.read(path)
+    found = _each_once(Results.read(path))
     kept = {check.name: check for check in found.checks}
     now = {check.name: check for check in run_checks(found)}
     judged = {"methods": with_margins(found.methods), "checks": tuple((kept | now).values())}
     return found.model_copy(update=judged)
+
+
+def _each_once(found: Results) -> Results:
+    """Before, a control that two generators share stood there for each of them, under two names."""
+    own = [m for n, m in enumerate(found.methods) if m not in found.methods[:n]]
+    once = found.model_copy(update={"methods": tuple(own)})
+    named = {title: once.titles()[own.index(method)] for title, method in found.titled}
+    text = once.model_dump_json(by_alias=True)
+    for title in sorted(named, key=len, reverse=True):  # "#10" before "#1"
+        text = text.replace(title, named[title]) if title != named[title] else text
+    return once if len(own) == len(found.methods) else Results.model_validate_json(text)
 
 
 _OPTIONS = train_options("prichexy-net")()  # the sections of all attackers among them

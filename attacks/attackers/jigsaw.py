@@ -23,7 +23,7 @@ from attacks.attackers.patchwise import Patchwise, PatchwiseOptions
 from attacks.measuring.similarity import FEW, check_sets
 from attacks.training.affinity import Affinity
 from attacks.training.assembly import Puzzle
-from attacks.training.outputs import Outputs, distinct
+from attacks.training.outputs import Outputs, distinct, each_once
 from attacks.training.patches import (
     UNLIKE,
     copies,
@@ -99,11 +99,9 @@ class Jigsaw(Patchwise):
         on the validation part."""
         super().fit(auxiliary, seed=seed)
         informed = self.knowledge == "informed"
-        real = auxiliary.real[distinct(auxiliary.real.images)[0]]
+        real = each_once(auxiliary.real)
         real = real[np.arange(len(real))[: self.options.most]]
-        gallery = auxiliary.validation_real
-        gallery = gallery[distinct(gallery.images)[0]]
-        probes = Outputs.of(auxiliary.validation_released if informed else gallery)
+        probes, gallery = Outputs.to_choose_by(auxiliary, informed=informed)
         shown = self._patches(probes.images)
         self.likeness = UNLIKE
         if informed:

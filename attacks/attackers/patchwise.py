@@ -24,13 +24,12 @@ from anonymize.data.batches import augmentation
 from anonymize.networks.gradients import histograms
 from anonymize.section import Options
 from anonymize.seeds import derive_seed
-from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_batches, unit_float
+from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_batches
 from attacks.attackers.pair_learner import PairLearner
 from attacks.attackers.pixel_map import PixelMap, seen, small
 from attacks.measuring.metrics import Owners, slices
 from attacks.measuring.similarity import check_sets, similarity
-from attacks.networks.resolution import averaged
-from attacks.training.outputs import Outputs, distinct
+from attacks.training.outputs import Outputs, distinct, each_once
 from attacks.training.pooling import POOLINGS, Pooling
 from attacks.training.window_weights import of_pairs, of_patients
 from attacks.training.windows import Window, cell_maps, grid
@@ -99,11 +98,9 @@ class Patchwise(PairLearner):
         torch.manual_seed(int(rng.integers(2**31)))
         informed, o = self.knowledge == "informed", self.options
         pairs = np.sort(rng.permutation(len(auxiliary.real))[: o.pairs])
-        real = auxiliary.real[distinct(auxiliary.real.images)[0]]
+        real = each_once(auxiliary.real)
         real = real[np.sort(rng.permutation(len(real))[: o.most])]
-        gallery = auxiliary.validation_real
-        gallery = gallery[distinct(gallery.images)[0]]
-        probes = Outputs.of(auxiliary.validation_released if informed else gallery)
+        probes, gallery = Outputs.to_choose_by(auxiliary, informed=informed)
         before, after = (kind[pairs].images for kind in (auxiliary.real, auxiliary.released))
         self._undone = self._map(after, before, probes, gallery) if informed and o.undo else None
 
@@ -191,8 +188,7 @@ class Patchwise(PairLearner):
         self, after: Tensor, before: Tensor, probes: Outputs, gallery: ImageSet
     ) -> PixelMap | None:
         """A map that helps plain histograms to tell what became of what; None where none does."""
-        side = self.options.undo
-        found = PixelMap.fit(*(averaged(unit_float(i), side) for i in (after, before)), pixels=8)
+        found = PixelMap.small(after, before, self.options.undo)
 
         def told(undone: PixelMap | None) -> float:
             kinds = (seen(probes.images, undone), small(gallery.images, undone))

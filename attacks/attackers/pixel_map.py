@@ -72,6 +72,11 @@ class PixelMap:
         rows, columns = real.shape[-2:]
         return cls(found, scale, middle - (scale * mean[found]).sum(1), (rows, columns))
 
+    @classmethod
+    def small(cls, released: Tensor, real: Tensor, side: int) -> Self:
+        """:meth:`fit` of images of any kind and size, averaged to side × side pixels."""
+        return cls.fit(*(averaged(unit_float(i), side) for i in (released, real)), pixels=8)
+
     def restored(self, released: Tensor) -> Tensor:
         """float32 (N, 1, H, W) in [0, 1] of images (N, 1, H', W')."""
         flat = released.flatten(1)

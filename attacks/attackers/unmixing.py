@@ -22,11 +22,10 @@ from torch import Tensor
 from anonymize.data.batches import augmentation
 from anonymize.section import Options
 from anonymize.seeds import derive_seed
-from attacks.attacker import Auxiliary, ImageSet, Remembered, unit_float
+from attacks.attacker import Auxiliary, Remembered, unit_float
 from attacks.attackers.pair_learner import PairLearner
 from attacks.attackers.pixel_map import PixelMap, seen
 from attacks.measuring.similarity import check_sets
-from attacks.networks.resolution import averaged
 from attacks.training.mixtures import Spread, directions, gray, shares
 from attacks.training.outputs import Outputs, distinct
 
@@ -108,14 +107,14 @@ class Unmixing(PairLearner):
         rng = np.random.default_rng(derive_seed(seed, self.name))
         torch.manual_seed(int(rng.integers(2**31)))
         informed = self.knowledge == "informed"
-        first, _ = distinct(auxiliary.real.images)  # who gives patches to many outputs is one image
+        first, _ = distinct(auxiliary.real.images)
         rows = np.sort(rng.permutation(first)[: self.options.most])
-        real, gallery = auxiliary.real[rows], auxiliary.validation_real
-        gallery = gallery[distinct(gallery.images)[0]]
-        probes = Outputs.of(auxiliary.validation_released if informed else gallery)
+        real = auxiliary.real[rows]
+        probes, gallery = Outputs.to_choose_by(auxiliary, informed=informed)
         ways: list[PixelMap | None] = [None]
         if informed and self.options.undo:
-            ways.append(self._map(auxiliary.released[rows], real))
+            after = auxiliary.released[rows].images
+            ways.append(PixelMap.small(after, real.images, self.options.undo))
         changed = torch.cat([augmentation()(unit_float(b)) for b in real.images.split(256)])
         found: list[tuple[float, _Way]] = []
         for sides in self.options.views:
@@ -157,9 +156,3 @@ class Unmixing(PairLearner):
             pairs.append(directions(asked, known[way.sides], way.metric))
         alike = np.mean([a @ k.T for a, k in pairs], axis=0)
         return alike + shares(*pairs[0], sparsity=sparsity)
-
-    def _map(self, released: ImageSet, real: ImageSet) -> PixelMap:
-        before, after = (
-            averaged(unit_float(images.images), self.options.undo) for images in (released, real)
-        )
-        return PixelMap.fit(before, after, pixels=8)

@@ -99,7 +99,7 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
     session.prepare()
     evaluator = session.evaluator
     measured: list[MeasuredMethod] = []
-    left = deque(plan.entrants)
+    left, known = deque(plan.entrants), {entrant.spec for entrant in plan.entrants}
     while left:
         entrant = left.popleft()
         if entrant.training is not None:
@@ -115,7 +115,12 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
         }
         measured.append(replace(found, method=found.method.model_copy(update=kept)))
         if entrant.control:
-            left.appendleft(Entrant(control_for(found.method, data.images.size)))
+            control = Entrant(control_for(found.method, data.images.size))
+            if control.spec in known:
+                session.work.less(plan.work_of_one(again=True))
+            else:
+                left.appendleft(control)
+            known.add(control.spec)
     reads = (session.readers or [session.reference])[0]
     owners, read = evaluator.attacks.real.owners, evaluator.on_real_images
     floors = Floors(plan, data, owners, reads, compute, read)

@@ -149,9 +149,11 @@ class MethodEvaluator:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = folder / f"{by}.npz"
         with in_turn(folder / f"{by}.lock"):
-            if not file.is_file():
-                self._made(model).write(file)
-        return Released.read(file)
+            if file.is_file():
+                return Released.read(file)
+            found = self._made(model)
+            found.write(file)
+        return found
 
     def _made(self, model: Anonymizer) -> Released:
         started = time.monotonic()

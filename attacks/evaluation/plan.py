@@ -33,7 +33,7 @@ class Entrant:
         training: options of the run ``spec``, which is trained first where it is not there yet;
             None: nothing is trained.
         varied: options of the training, by their last name, that tell it from its kin.
-        control: whether `control_of` it is measured, too.
+        control: whether `control_of` it is measured, too; once, where several have the same.
     """
 
     spec: str | Anonymizer

@@ -50,9 +50,10 @@ class Released(HeldImages):
         labels: float32 (R, L), what the method says of each row, of the labels that it was told;
             None where it says nothing.
         seconds: that an image took, where it was measured.
+        learnt: its method has learnt in this process, and not in one that kept the release.
     """
 
-    seconds = 0.0
+    seconds, learnt = 0.0, True
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class Released(HeldImages):
                 kept.get("labels"),
                 kept["rows"],
             )
-        found.seconds = told["seconds"]
+        found.seconds, found.learnt = told["seconds"], False
         return found
 
 

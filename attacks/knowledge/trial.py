@@ -176,8 +176,9 @@ class Release:
             return None
         if part not in self._games:
             seed = derive_seed(self.seed, "members")
-            # What was released may have been read from a file, by another process.
-            self.model.fit(radiographs(self.data, self.data.table.part("train")))
+            if not self.released.learnt:
+                self.model.fit(radiographs(self.data, self.data.table.part("train")))
+                self.released.learnt = True
             self._games[part] = game(self.model, self.data, self.real(part), seed=seed)
         return self._games[part]
 

@@ -5,7 +5,7 @@ demands of these cannot be certified by it. Every attacker counts, those that lo
 too: who is found by the size of a file is found.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from attacks.evaluation.policies.demands import (
     FAIL,
@@ -13,13 +13,17 @@ from attacks.evaluation.policies.demands import (
     UNKNOWN,
     Line,
     Verdict,
-    at_most,
-    reading_of,
 )
 from attacks.evaluation.policies.guidelines import Guided
-from attacks.evaluation.policies.policy import Policy, Population
+from attacks.evaluation.policies.policy import Policy
 from attacks.evaluation.policies.release_seen import ReleaseSeen
-from attacks.evaluation.policies.verdict import among_more, answered, files_of
+from attacks.evaluation.policies.verdict import (
+    among_more,
+    answered,
+    files_of,
+    found_among,
+    linked_by,
+)
 from attacks.linkage.release_results import FileAttack, Reading, ReleaseResults
 
 EVALUATE = "an attack on files does not measure it: attacks evaluate --policy"
@@ -49,19 +53,17 @@ def _lines(
 ) -> Iterator[Line]:
     patients = max(attack.found.patients for attack in results.attacks)
     readings = {a.attacker: _asked(a, results) for a in results.attacks}
-    if policy.matched_auc is not None:
-        name = f"AUC against matched impostors at most {policy.matched_auc:g}"
-        matched = {k: r.matched if r else None for k, r in readings.items()}
-        found = {k: reading_of(m.auc if m else None) for k, m in matched.items()}
-        yield at_most(name, found, policy.matched_auc, patients)
-    if policy.precision_at_1 is not None:
-        name = f"precision@1 at most {policy.precision_at_1:g}"
-        known = {k: r.estimate("precision_at_1") if r else None for k, r in readings.items()}
-        found = {k: reading_of(estimate) for k, estimate in known.items()}
-        yield at_most(name, found, policy.precision_at_1, patients)
-    if policy.r_s is not None:
-        held = {a.attacker: a.with_originals for a in results.attacks}
-        yield from _population(policy.r_s, readings, held, people, patients)
+    matched = {k: r.matched.auc if r and r.matched else None for k, r in readings.items()}
+    guesses = {k: r.estimate("precision_at_1") if r else None for k, r in readings.items()}
+    yield from linked_by(policy, matched, guesses, patients)
+    if (crowd := policy.r_s) is not None:
+        others = {k: r.estimate("r_s") if r else None for k, r in readings.items()}
+        held = {a.attacker: a.with_originals.estimate("r_s") for a in results.attacks}
+        among = (crowd.people, people, FILES_ALONE)
+        risks, of_held = (
+            {key: among_more(risk, *among) for key, risk in own.items()} for own in (others, held)
+        )
+        yield from found_among(crowd, risks, of_held, patients)
     if policy.utility is not None:
         demand = f"a {policy.utility.kind} classifier loses at most {policy.utility.margin:g}"
         yield Line(demand, UNKNOWN, EVALUATE)
@@ -79,23 +81,6 @@ def _asked(attack: FileAttack, results: ReleaseResults) -> Reading | None:
     """Of who holds other images of the patients, as in an evaluation. Where nobody knows which real
     file each was made from, that one is among them, and the figure is no less."""
     return attack.others if results.originals_known else attack.with_originals
-
-
-def _population(
-    demand: Population,
-    readings: Mapping[str, Reading | None],
-    held: Mapping[str, Reading],
-    people: int,
-    patients: int,
-) -> Iterator[Line]:
-    name = f"linkage risk among {demand.people:,} people at most {demand.most:g}"
-    by: list[tuple[str, Mapping[str, Reading | None]]] = [(name, readings)]
-    if demand.very_image:
-        by.append((f"{name}, by who holds the very image", held))
-    for said, own in by:
-        linked = {k: r.estimate("r_s") if r else None for k, r in own.items()}
-        found = {k: among_more(e, demand.people, people, FILES_ALONE) for k, e in linked.items()}
-        yield at_most(said, found, demand.most, patients)
 
 
 def _unfolded(release: ReleaseSeen | None, least: float) -> Line:

@@ -12,12 +12,12 @@ from sklearn.decomposition import PCA
 from torch import Tensor
 
 from anonymize.data.batches import in_batches
-from anonymize.whitening import scatter, whitening
+from anonymize.whitening import whitening
 from attacks.attacker import unit_batches
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import centred, unit
 from attacks.networks.resolution import averaged
-from attacks.training.learning import nobody_to_learn_from
+from attacks.training.whitening import of_copies, of_patients
 
 BATCH = 256
 NEAREST = 200  # gallery images that a probe may be made of
@@ -64,9 +64,6 @@ class Spread:
     ) -> Self:
         """Of descriptions (N, D) and those of a changed copy of each. Raises DataError: no patient
         of several images."""
-        known, patient = owners.identified, owners.patient
-        if len(np.unique(patient[known])) == known.sum():
-            raise nobody_to_learn_from()
         mean = described.mean(axis=0)
         basis = PCA(
             min(components, len(described) - 1, described.shape[1]),
@@ -76,12 +73,9 @@ class Spread:
         ).fit(described)
         axes = basis.components_.T
         whole, changed = (described - mean) @ axes, (copies - mean) @ axes
-        within = scatter(whole[known], patient[known])
+        within = of_patients(whole, owners)
         between = np.cov(whole.T) - within
-        images = np.tile(np.arange(len(whole)), 2)
-        return cls(
-            axes, within + scatter(np.concatenate([whole, changed]), images), np.atleast_2d(between)
-        )
+        return cls(axes, within + of_copies([whole, changed]), np.atleast_2d(between))
 
     def metric(self, *, shrinkage: float, people: float) -> np.ndarray:
         """(D, C) that descriptions are mapped with before their cosine is taken.

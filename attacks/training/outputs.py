@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from torch import Tensor
 
-from attacks.attacker import ImageSet
+from attacks.attacker import Auxiliary, ImageSet
 from attacks.measuring.judged import judged_on
 from attacks.measuring.metrics import (
     Owners,
@@ -30,6 +30,11 @@ def distinct(images: Tensor) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(number, return_index=True)[1], number
 
 
+def each_once(images: ImageSet) -> ImageSet:
+    """The set without images that stand in it before: who gives patches to many is one."""
+    return images[distinct(images.images)[0]]
+
+
 @dataclass(frozen=True)
 class Outputs:
     """The distinct images of a released set.
@@ -49,6 +54,13 @@ class Outputs:
         """Of rows (N,), one for every real image that went into one of them."""
         first, number = distinct(released.images)
         return cls(released.images[first], number, released.owners)
+
+    @classmethod
+    def to_choose_by(cls, known: Auxiliary, *, informed: bool) -> tuple[Self, ImageSet]:
+        """Probes and gallery of the validation part, each image once; who knows no released image
+        chooses by real ones."""
+        gallery = each_once(known.validation_real)
+        return cls.of(known.validation_released if informed else gallery), gallery
 
     def link_auc(self, scores: np.ndarray, gallery: Owners) -> float:
         """Mean of the pair AUCs against all impostors and, where there are any, matched ones, of

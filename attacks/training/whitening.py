@@ -1,5 +1,6 @@
 """Whitening (`anonymize.whitening`) of training images in their principal components."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,21 @@ from anonymize.whitening import scatter
 from attacks.measuring.metrics import Owners
 from attacks.training.learning import nobody_to_learn_from
 from attacks.training.restoration import Restoration
+
+
+def of_patients(vectors: np.ndarray, owners: Owners) -> np.ndarray:
+    """(C, C), what varies within identified patients, of vectors (N, C). Raises DataError: none of
+    them has several images."""
+    known = owners.identified
+    if len(np.unique(owners.patient[known])) == known.sum():
+        raise nobody_to_learn_from()
+    return scatter(vectors[known], owners.patient[known])
+
+
+def of_copies(kinds: Sequence[np.ndarray]) -> np.ndarray:
+    """(C, C), what varies between each image and its changed copies: ``kinds`` of vectors (N, C) of
+    the same images."""
+    return scatter(np.concatenate(kinds), np.tile(np.arange(len(kinds[0])), len(kinds)))
 
 
 @dataclass(frozen=True)
@@ -49,10 +65,7 @@ class Taught:
         known = np.concatenate([o.identified for o in owners])
         found = scatter(np.concatenate(reduced)[known], patient[known])
         changed = [copy for kind in self.copies[kinds] for copy in kind]
-        if changed:
-            images = np.tile(np.arange(len(reduced[0])), len(reduced) + len(changed))
-            found = found + scatter(np.concatenate([*reduced, *changed]), images)
-        return found
+        return found + of_copies([*reduced, *changed]) if changed else found
 
 
 def learnt_matrices(

@@ -16,12 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from anonymize.networks.gradients import ORIENTATIONS, pooled_orientations
-from anonymize.whitening import scatter, whitening
+from anonymize.whitening import whitening
 from attacks.attacker import unit_batches
 from attacks.measuring.metrics import Owners
 from attacks.measuring.similarity import centred, unit
 from attacks.networks.resolution import averaged
-from attacks.training.learning import nobody_to_learn_from
+from attacks.training.whitening import of_copies, of_patients
 
 BATCH = 64
 BINS = (3, 6)  # histograms along a side of a window, scale by scale
@@ -102,18 +102,14 @@ class Window:
         Raises:
             DataError: no patient of several images.
         """
-        known = owners.identified
-        if len(np.unique(owners.patient[known])) == known.sum():
-            raise nobody_to_learn_from()
         whole = [described(kind, place) for kind in maps]
         mean = whole[0].mean(axis=0)
         gram = (whole[0] - mean).T @ (whole[0] - mean)
         axes = np.linalg.eigh(gram)[1][:, ::-1][:, : min(components, len(whole[0]) - 1)]
         reduced = [(kind - mean) @ axes for kind in whole]
-        within = scatter(reduced[0][known], owners.patient[known])
+        within = of_patients(reduced[0], owners)
         if len(reduced) > 1:
-            images = np.tile(np.arange(len(whole[0])), len(reduced))
-            within = within + scatter(np.concatenate(reduced), images)
+            within = within + of_copies(reduced)
         return cls(place, (axes @ whitening(within, shrinkage)).astype(np.float32))
 
     def cosine(self, asked: Tensor, known: Tensor, reach: int) -> np.ndarray:

@@ -99,6 +99,12 @@ def image_set(patients, *, each=4, noise=0.15, seed=0, first=0):
     return ImageSet(pixels, Owners(rows, codes, np.ones(len(codes), bool)))
 
 
+def smooth(count, seed):
+    """Images (count, 1, SIDE, SIDE) of few random waves."""
+    coarse = torch.rand((count, 1, 6, 6), generator=torch.manual_seed(seed))
+    return F.interpolate(coarse, (SIDE, SIDE), mode="bicubic").clamp(0, 1)
+
+
 def parts(**changed):
     """What `Attacker.fit` takes: 24 training and 8 validation patients; released as they are."""
     train, validation = image_set(24, seed=1), image_set(8, seed=2, first=100)

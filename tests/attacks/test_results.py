@@ -215,8 +215,6 @@ def test_titles_are_short_and_unique():
         "dp-pix b=8, ε=0.1",
         "privacy-net",
     ]
-    twice = made_up(methods=made_up().methods[2:3] * 2)
-    assert twice.titles() == ["prichexy-net μ=0.01 #1", "prichexy-net μ=0.01 #2"]
 
 
 def test_several_levels_of_one_attacker_stand_side_by_side(tmp_path):

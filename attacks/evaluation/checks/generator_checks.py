@@ -40,7 +40,8 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
     alone = [f"{title} ({rms:.2f} px)" for title, _, rms in found if not controls[title]]
     several = len(found) > 1
     equal = [t for t, own in controls.items() if not all(_is_less(d, several) for d in own)]
-    check = judged(
+    untested = not equal and bool(alone)
+    return judged(
         "generators exceed a random warp of equal displacement",
         found,
         equal or alone,
@@ -54,9 +55,9 @@ def generators_exceed_a_random_warp(results: Results) -> Check | None:
         else "no random warp of equal root mean square displacement stands beside: {}. Ask for it "
         f"with control: true in a protocol, or add --method {WARP}:rms=…, these pixels times "
         "2 / (size − 1), with controls, squarings and tone as the generator has them.",
+        informative=untested,
+        tested=not untested,
     )
-    untested = not equal and bool(alone)
-    return check and check.model_copy(update={"informative": untested, "tested": not untested})
 
 
 def images_are_moved_alike(results: Results) -> Check | None:

@@ -92,7 +92,7 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
     said = _floors_in_words(alone)
     if together != alone and any(name_of(name) == SETS for _, name, _ in found):
         said += f"; for `{SETS}` {_floors_in_words(together)}"
-    check = judged(
+    return judged(
         "figures exceed what findings alone give",
         found,
         [
@@ -104,9 +104,8 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
         bad=f"not above what links without looking for a patient ({said}): {{}}. Such a figure may "
         "be of findings that the release keeps, and not of patients; the one against matched "
         "impostors tells, as far as it exceeds the floor there.",
+        informative=all(attack.matched is not None for _, attack in low),
     )
-    told = all(attack.matched is not None for _, attack in low)
-    return check and check.model_copy(update={"informative": told})
 
 
 Highest = tuple[tuple[float, str], tuple[float, str]]  # against all impostors, and matched ones

@@ -7,15 +7,22 @@ from attacks.results import Check
 
 
 def judged(
-    name: str, looked_at: Iterable, wrong: Iterable[str], *, good: str, bad: str, most: int = 6
+    name: str,
+    looked_at: Iterable,
+    wrong: Iterable[str],
+    *,
+    good: str,
+    bad: str,
+    most: int = 6,
+    **said: bool,
 ) -> Check | None:
     """None without anything looked at; otherwise passed where nothing is wrong. ``wrong``: in
-    words; the first ``most`` of them take the place of {} in ``bad``."""
+    words; the first ``most`` of them take the place of {} in ``bad``. ``said``: of the check."""
     if not list(looked_at):
         return None
     wrong = list(wrong)
     message = bad.format(listed(wrong, most)) if wrong else good
-    return Check(name=name, passed=not wrong, message=message[0].upper() + message[1:])
+    return Check(name=name, passed=not wrong, message=message[0].upper() + message[1:], **said)
 
 
 def above_chance(auc: Estimate) -> bool:

@@ -57,16 +57,13 @@ def _lines(
 ) -> Iterator[Line]:
     attacks = {key: a for key, a in method.privacy.items() if a.links_patients}
     patients = results.source.patients
-    if policy.matched_auc is not None:
-        name = f"AUC against matched impostors at most {policy.matched_auc:g}"
-        found = {k: reading_of(a.matched.auc) if a.matched else None for k, a in attacks.items()}
-        yield at_most(name, found, policy.matched_auc, patients)
-    if policy.precision_at_1 is not None:
-        name = f"precision@1 at most {policy.precision_at_1:g}"
-        found = {k: reading_of(a.estimate("precision_at_1")) for k, a in attacks.items()}
-        yield at_most(name, found, policy.precision_at_1, patients)
-    if policy.r_s is not None:
-        yield from _population(policy.r_s, attacks, patients)
+    matched = {key: a.matched.auc if a.matched else None for key, a in attacks.items()}
+    guesses = {key: a.estimate("precision_at_1") for key, a in attacks.items()}
+    yield from linked_by(policy, matched, guesses, patients)
+    if (demand := policy.r_s) is not None:
+        found = {key: _linked(a, demand.people, patients) for key, a in attacks.items()}
+        held = {key: _very_image(a.world, demand.people) for key, a in attacks.items()}
+        yield from found_among(demand, found, held, patients)
     if policy.utility is not None:
         yield _useful(method, policy.utility, patients)
     if policy.min_jacobian is not None:
@@ -79,12 +76,32 @@ def _lines(
         yield answered(policy.guidelines, guided)
 
 
-def _population(demand: Population, attacks: Mapping[str, Attack], patients: int) -> Iterator[Line]:
+def linked_by(
+    policy: Policy,
+    matched: Mapping[str, Estimate | None],
+    guesses: Mapping[str, Estimate | None],
+    patients: int,
+) -> Iterator[Line]:
+    """What a policy demands of pairs and of first guesses; None where it was not measured."""
+    for name, most, known in (
+        ("AUC against matched impostors", policy.matched_auc, matched),
+        ("precision@1", policy.precision_at_1, guesses),
+    ):
+        if most is not None:
+            found = {key: reading_of(estimate) for key, estimate in known.items()}
+            yield at_most(f"{name} at most {most:g}", found, most, patients)
+
+
+def found_among(
+    demand: Population,
+    found: Mapping[str, Reading | None],
+    held: Mapping[str, Reading | None],
+    patients: int,
+) -> Iterator[Line]:
+    """Linkage risk among many people; ``held``: by who holds the very images."""
     asked = f"linkage risk among {demand.people:,} people at most {demand.most:g}"
-    found = {key: _linked(a, demand.people, patients) for key, a in attacks.items()}
     yield at_most(asked, found, demand.most, patients)
     if demand.very_image:
-        held = {k: _very_image(a.world, demand.people) for k, a in attacks.items()}
         yield at_most(f"{asked}, by who holds the very image", held, demand.most, patients)
 
 

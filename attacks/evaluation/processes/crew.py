@@ -83,7 +83,7 @@ def carry_out(plan: Plan, engine: Engine, work: Work) -> None:
     """All tasks of an evaluation, each as soon as it can begin. Raises UsageError: as
     :meth:`Crew.work`."""
     waiting = {task.name: task for task in tasks_of(plan)}
-    numbers = count(len(plan.entrants))  # of controls
+    numbers, known = count(len(plan.entrants)), {entrant.spec for entrant in plan.entrants}
     done, said = set[str](), set[str]()
     at: dict[int, tuple[Task, Piece]] = {}
     last = dict.fromkeys(range(engine.places), -1)  # method at each place
@@ -105,9 +105,14 @@ def carry_out(plan: Plan, engine: Engine, work: Work) -> None:
         said.update(outcome.said)
         _tell(work, task, outcome, [piece for _, piece in at.values()])
         done.add(task.name)
-        if outcome.control is not None:
-            found = tasks_of_one(plan, next(numbers), outcome.control)
+        if (control := outcome.control) is None:
+            continue
+        if control.spec in known:  # of another generator, too
+            work.less(plan.work_of_one(again=True))
+        else:
+            found = tasks_of_one(plan, next(numbers), control)
             waiting |= {task.name: task for task in found}
+        known.add(control.spec)
 
 
 def _next(

@@ -119,6 +119,11 @@ class Work:
         self._left[kind] += count
         self._total += count
 
+    def less(self, kinds: Iterable[tuple[str, int]]) -> None:
+        """Pieces that need not be done."""
+        for kind, epochs in kinds:
+            self.more(kind, epochs, -1)
+
     @property
     def left(self) -> float | None:
         """Seconds that the pieces left will take, as far as that can be foreseen; None: not yet."""

@@ -114,6 +114,26 @@ def test_the_graph_has_every_piece_of_work_and_an_order(few):
         assert len(done) == len(tasks)
 
 
+def test_a_control_that_two_generators_share_is_measured_once(few):
+    class Engine:
+        places, started = 1, []
+
+        def start(self, place, task):
+            self.started.append(task)
+
+        def ended(self):
+            trained = self.started[-1].what == "training"
+            return 0, Outcome(control=Entrant("random-warp") if trained else None)
+
+    trained = [Entrant(f"run{n}", few, {"mu": n}, control=True) for n in (1, 2)]
+    plan = Plan([Entrant("identity"), *trained], few, ("training-free",))
+    engine, work = Engine(), Work(plan.work(), display=Silent())
+    carry_out(plan, engine, work)
+    own = [task.name for task in engine.started if task.entrant == Entrant("random-warp")]
+    assert sorted(own) == sorted(t.name for t in tasks_of_one(plan, 3, Entrant("random-warp")))
+    assert not any(work._left.values())
+
+
 def test_repeats_are_shared_out_where_networks_are_trained(few):
     plan = Plan([Entrant("identity")], few, ("verification", "histogram-metric"))
     repeats = {task.name: task.repeats for task in tasks_of(plan) if task.what in plan.attackers}

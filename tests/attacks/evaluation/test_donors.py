@@ -5,19 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from identities import smooth
 
 from anonymize.data.batches import HeldImages
 from attacks.evaluation import donors
 
-PATIENTS, EACH, SIDE = 40, 2, 32
+PATIENTS, EACH = 40, 2
 POOL = np.arange(PATIENTS * EACH // 2)  # the first half of the patients
 DRAWN = {"resamplings": 200, "seed": 0}
-
-
-def smooth(count, seed):
-    """Images (count, 1, SIDE, SIDE) of few random waves."""
-    coarse = torch.rand((count, 1, 6, 6), generator=torch.manual_seed(seed))
-    return torch.nn.functional.interpolate(coarse, (SIDE, SIDE), mode="bicubic").clamp(0, 1)
 
 
 FILMS = smooth(PATIENTS * EACH, 0)

@@ -269,7 +269,6 @@ def test_given_parts_are_used_instead_of_trained(config, whole, tmp_path):
     [
         (["--part", "all"], "trains, so --part all"),
         (["--set", "generator.mu=0.5"], "generator.mu is swept"),
-        (["--attackers", "verification:psychic"], "can be informed, ignorant"),
         (["--verifier", "nowhere"], "nowhere"),
         (["--set", "evaluation.attacker_pairs=all"], "option evaluation.attacker_pairs"),
     ],

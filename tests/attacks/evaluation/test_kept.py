@@ -1,33 +1,23 @@
 """Kept results are found again, or measured again where anything that makes them has changed."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
+import released_data
 from changing import altered
 from identities import saved_verifier
 from shown import Shown
 
-import anonymize
 from anonymize import fingerprint
 from anonymize.configuration import load_options, train_options, write_options
 from anonymize.errors import UsageError
 from anonymize.statistics import Measured
-from anonymize.training.compute import Compute
 from attacks.evaluation.made_by import attack_options, program, verifier_for
-from attacks.evaluation.plan import Entrant, Plan
 from attacks.evaluation.processes.notes import Notes, outdated, say_outdated
-from attacks.evaluation.processes.work import Work
-from attacks.evaluation.runner import AttackRunner
 from attacks.evaluation.sweep import reference_of, run_of
-from attacks.evaluation.target import Target
-from attacks.knowledge.set_release import released_by
-from attacks.knowledge.trial import Parts, Release
 from attacks.registry import attacker_class, choose, every_level
 
-CPU = torch.device("cpu")
 TAKING_PART = ("histogram-metric", "training-free", "pixels:white-box", "ensemble", "sets:ignorant")
 LEARNER = {"histogram-metric 1/2", "histogram-metric 2/2"}
 COMBINED = {"ensemble 1/2", "ensemble 2/2"}
@@ -39,18 +29,11 @@ ALL = {*LEARNER, "training-free", "pixels:white-box", *COMBINED, *SETS}
 def attacked(options, data, tmp_path_factory):
     """A function that attacks and gives what was measured, not found, and what was said."""
     folder = tmp_path_factory.mktemp("kept")
-    model = anonymize.load("gaussian-blur:sigma=0.02")
-    images = released_by(model, data, device=CPU, bits=8)
-    release = Release(data, Parts(data), images, model, device=CPU, seed=0)
-    real = Parts(data)
+    release = released_data.release(data, "gaussian-blur:sigma=0.02")
 
     def attack(changed=options, attackers=TAKING_PART):
         shown = Shown()
-        plan = Plan([Entrant("identity")], changed, attackers)
-        reference = SimpleNamespace(verifier=None)
-        work = Work(plan.work(), display=shown)
-        runner = AttackRunner(plan, data, real, reference, Compute(CPU), work)
-        runner.against(Target(model, release, Notes(folder, "x"), "title"))
+        released_data.attacked(changed, release, attackers, folder, shown)
         ended = [s for s in shown.states if s.result and "before" not in s.result]
         return {state.title.partition(": ")[2] for state in ended}, shown.said
 

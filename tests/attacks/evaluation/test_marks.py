@@ -4,17 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
+from released_data import release
 
 from anonymize.configuration import train_options
 from anonymize.data.dataset import Dataset
 from attacks.check.releases import class_images, watermarked
 from attacks.evaluation import marks
 from attacks.evaluation.marks import marks_told
-from attacks.knowledge.set_release import released_by
-from attacks.knowledge.trial import Parts, Release
-
-CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +27,7 @@ def data(options):
 
 
 def told(model, data, options, part="all"):
-    released = released_by(model, data, device=CPU, bits=8)
-    release = Release(data, Parts(data), released, model, device=CPU, seed=0)
-    return marks_told(release, part, options)
+    return marks_told(release(data, model), part, options)
 
 
 def test_a_watermark_is_found(data, options):

@@ -1,42 +1,25 @@
 """Who is in a release of sets at all: a figure of the evaluation of the very films, beside others
 that stay as they are."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+import released_data
 import torch
 from changing import altered
+from released_data import release
 
-import anonymize
-from anonymize.training.compute import Compute
-from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.processes.notes import Notes
-from attacks.evaluation.processes.work import Silent, Work
-from attacks.evaluation.runner import AttackRunner
-from attacks.evaluation.target import Target
-from attacks.knowledge.set_release import released_by
-from attacks.knowledge.trial import Parts, Release
+from attacks.knowledge.set_release import Released
+from attacks.knowledge.trial import Release
 from attacks.reporting.attacker_table import MEMBERS, attacker_table
 from attacks.results import Method, Results
 
-CPU = torch.device("cpu")
 ATTACKERS = ("histogram-metric", "training-free", "identical", "metadata")
 KSAME, MOSAIC = "k-same:k=2,seed=1", "mosaic:g=2,m=4,seed=1"
 
 
-def release(data, spec):
-    model = anonymize.load(spec)
-    made = released_by(model, data, device=CPU, bits=8)
-    return Release(data, Parts(data), made, model, device=CPU, seed=0)
-
-
 def attacked(options, made, folder, scenario="before-after", attackers=ATTACKERS):
     options = altered(options, evaluation={"scenario": scenario})
-    plan, work = Plan([Entrant("identity")], options, attackers), Work([], display=Silent())
-    given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
-    target = Target(made.model, made, Notes(folder, "x"), "title")
-    return AttackRunner(plan, *given).against(target)
+    return released_data.attacked(options, made, attackers, folder)
 
 
 def test_every_attacker_of_pixels_says_how_well_it_tells_members(options, data, tmp_path):
@@ -89,11 +72,17 @@ def test_elsewhere_nobody_asks(options, data, tmp_path, spec, scenario):
     assert found["training-free"].estimate("auc_members") is None
 
 
-@pytest.mark.parametrize(("scenario", "fits"), [("before-after", 1), ("released-real", 0)])
+@pytest.mark.parametrize(
+    ("scenario", "other", "fits"),
+    [("before-after", True, 1), ("released-real", True, 0), ("before-after", False, 0)],
+)
 def test_what_another_process_released_is_learnt_again_only_to_be_asked(
-    options, data, tmp_path, monkeypatch, scenario, fits
+    options, data, tmp_path, monkeypatch, scenario, other, fits
 ):
     made, learnt = release(data, KSAME), []
+    if other:
+        made.released.write(tmp_path / "made.npz")
+        made = release(data, KSAME, Released.read(tmp_path / "made.npz"))
     monkeypatch.setattr(type(made.model), "fit", lambda self, known: learnt.append(known))
     attacked(options, made, tmp_path, scenario, ("training-free", "identical"))
     assert len(learnt) == fits

@@ -7,45 +7,19 @@ import numpy as np
 import pytest
 import torch
 from changing import altered
+from released_data import attacked, release
 
-import anonymize
 from anonymize.errors import UsageError
-from anonymize.training.compute import Compute
 from attacks.attacker import Attacker
 from attacks.evaluation.measured import Measurer
-from attacks.evaluation.plan import Entrant, Plan
-from attacks.evaluation.processes.notes import Notes
-from attacks.evaluation.processes.work import Silent, Work
-from attacks.evaluation.runner import AttackRunner
-from attacks.evaluation.target import Target
+from attacks.evaluation.plan import Plan
 from attacks.knowledge.levels import Level
-from attacks.knowledge.set_release import released_by
-from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.matching import split_matched
 from attacks.measuring.statistics import estimate_identification
 from attacks.registry import choose
 from attacks.results import Method
 
-CPU = torch.device("cpu")
 WARP = "random-warp:mu=0.3,size=16,kernel=15,sigma=3,seed=1"
-
-
-def release(data, spec):
-    model = anonymize.load(spec)
-    images = released_by(model, data, device=CPU, bits=8)
-    return Release(data, Parts(data), images, model, device=CPU, seed=0)
-
-
-def runner(options, made, attackers):
-    plan, work = Plan([Entrant("identity")], options, attackers), Work([], display=Silent())
-    given = made.data, made.real, SimpleNamespace(verifier=None), Compute(CPU), work
-    return AttackRunner(plan, *given)
-
-
-def attacked(options, made, attackers, folder):
-    """What the attackers of an evaluation find, and their runs; the notes lie in the folder."""
-    target = Target(made.model, made, Notes(folder, "x"), "title")
-    return runner(options, made, attackers).against(target)
 
 
 class Spy(Attacker):

@@ -1,11 +1,13 @@
 """Whom the labels of a release tell, by themselves."""
 
+from dataclasses import replace
+
 import numpy as np
+from identities import owners_of
 from scipy.special import expit
 
 from attacks.attackers.labels import labels_alike
 from attacks.measuring.matching import headline_auc
-from attacks.measuring.metrics import Covariates, Owners
 
 PATIENTS, LABELS = 60, 6
 DRAWN = {"resamplings": 200, "seed": 0}
@@ -14,9 +16,7 @@ DRAWN = {"resamplings": 200, "seed": 0}
 def owners(first, *, kinds=1):
     """One image of each patient, of so many kinds of findings."""
     patients = np.arange(PATIENTS)
-    none = np.full(PATIENTS, -1)
-    known = Covariates(patients % kinds, none, none, np.full(PATIENTS, np.nan))
-    return Owners(first + patients, patients, np.ones(PATIENTS, bool), known)
+    return replace(owners_of(patients, patients % kinds), image=first + patients)
 
 
 def linked(labels, logits, **how):
@@ -48,11 +48,3 @@ def test_labels_that_say_the_findings_alone_tell_nobody_of_equal_findings():
     assert low < 0.5 < high
     alike = {"kinds": 1}  # nobody knows of the findings: then they tell
     assert linked(said, read, **alike).value > 0.6
-
-
-def test_a_label_that_nobody_knows_counts_nothing():
-    own = logits(0)
-    said = expit(own)
-    without = linked(np.delete(said, 2, axis=1), np.delete(own, 2, axis=1)).value
-    said[:, 2] = np.nan
-    assert linked(said, own).value == without

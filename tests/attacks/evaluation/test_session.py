@@ -5,6 +5,7 @@ import stat
 import numpy as np
 import torch
 from changing import altered
+from test_contents import swapped
 
 import anonymize
 from anonymize.data.dataset import Dataset
@@ -32,18 +33,21 @@ def test_what_draws_without_a_seed_draws_the_same_when_called_again(options, ima
 def test_what_was_released_for_other_processes_is_of_the_same_parts(options, tmp_path):
     plan = Plan([Entrant("k-same:k=2,seed=1")], options, ("training-free",))
 
-    def released(**changes):
-        data = Dataset.open(altered(options, data=changes).data)
+    def released(by_lists=lambda data: data, **changes):
+        data = by_lists(Dataset.open(altered(options, data=changes).data))
         work = Work([], display=Silent())
         session = Session(plan, tmp_path, data, Compute(), work, shared=True)
         return data, session.evaluator._released(session.model(*plan.entrants))
 
     released()  # and what asked for it was killed
-    data, found = released(split_seed=1)
-    part = data.table.frame["part"].to_numpy()
-    for row in np.flatnonzero(found.there):
-        rows = found.contributors.image[row]
-        assert {part[n] for n in rows[rows >= 0]} == {part[row]}
-    assert len([*tmp_path.glob("notes/released/*.npz")]) == 2
-    released(held_back=data.table.labels[:1])
+    for split in ({"split_seed": 1}, {"by_lists": swapped}):
+        data, found = released(**split)
+        part = data.table.frame["part"].to_numpy()
+        for row in np.flatnonzero(found.there):
+            rows = found.contributors.image[row]
+            assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+        outputs = [found.parts[part].outputs for part in ("train", "test")]
+        assert np.argmax(outputs) == ("by_lists" in split)
     assert len([*tmp_path.glob("notes/released/*.npz")]) == 3
+    released(held_back=data.table.labels[:1])
+    assert len([*tmp_path.glob("notes/released/*.npz")]) == 4

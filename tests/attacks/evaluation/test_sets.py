@@ -5,12 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+import released_data
 import torch
 import yaml
 from asked import ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import unsaved
+from released_data import CPU
 
 import anonymize
 from anonymize.auc import plain_auc
@@ -26,12 +28,10 @@ from attacks.evaluation.evaluator import refuse_alone
 from attacks.evaluation.measured import Measurer
 from attacks.evaluation.set_figures import set_figures
 from attacks.knowledge.set_release import Released, contributors_of, released_by, shared_out
-from attacks.knowledge.trial import Parts, Release
 from attacks.measuring.metrics import genuine_places, impostor_pairs
 from attacks.measuring.statistics import measure_identification
 from attacks.results import Results
 
-CPU = torch.device("cpu")
 K = 2
 KSAME = f"k-same:k={K},seed=1"
 STRANGERS = "utility-code:codes=3,donors=4,seed=1"
@@ -39,13 +39,13 @@ MOSAIC = "mosaic:g=2,m=2,uses=8,seed=1"  # more outputs than images
 
 
 @pytest.fixture(scope="module")
-def released(data):
-    return released_by(anonymize.load(KSAME), data, device=CPU, bits=8)
+def release(data):
+    return released_data.release(data, KSAME)
 
 
 @pytest.fixture(scope="module")
-def release(data, released):
-    return Release(data, Parts(data), released, anonymize.load(KSAME), device=CPU, seed=0)
+def released(release):
+    return release.released
 
 
 def test_a_row_is_the_mean_of_those_who_contributed_to_it(data, released):
@@ -81,9 +81,9 @@ def test_what_was_withheld_is_neither_probe_nor_known(data, released, release):
 def test_attackers_and_classifiers_see_every_output_of_every_part(data, uses):
     """Of a mosaic with two uses there are nearly as many outputs as images, with eight more."""
     model = anonymize.load(f"mosaic:g=2,m=2,uses={uses},warp=0.1,seed=1")
-    found = released_by(model, data, device=CPU, bits=8)
+    made = released_data.release(data, model)
+    found, made = made.released, made.plain
     assert (len(found) > len(data.table)) == (uses == 8)
-    made = Release(data, Parts(data), found, model, device=CPU, seed=0).plain
     for part in PARTS:
         every = data.table.part(part)
         rows, given = found.of(every), Rows(data.images, every)
@@ -138,7 +138,7 @@ def test_a_release_in_which_nobody_has_another_image_is_refused_by_name(data, re
     of_one = released.contributors.image[released.of(rows)[0]]  # what went in is nobody's other
     alone = copy(released)
     alone.there = released.there & ~np.isin(np.arange(len(released)), np.setdiff1d(rows, of_one))
-    few = Release(data, Parts(data), alone, release.model, device=CPU, seed=0)
+    few = released_data.release(data, release.model, alone)
     refuse_alone(few, ["test"], "released-real", "k-same k=3")
     with pytest.raises(DataError, match=r"^k-same k=3 cannot be measured: of the validation part"):
         refuse_alone(few, ["test", "validation"], "released-real", "k-same k=3")
@@ -147,7 +147,7 @@ def test_a_release_in_which_nobody_has_another_image_is_refused_by_name(data, re
     whole.there = np.isin(np.arange(len(released)), rows)
     made_of = [one_each if row in rows else one_each[:0] for row in range(len(released))]
     whole.contributors = contributors_of(made_of, data)
-    everybody = Release(data, Parts(data), whole, release.model, device=CPU, seed=0)
+    everybody = released_data.release(data, release.model, whole)
     with pytest.raises(DataError, match=r"nothing that is not of everybody"):
         refuse_alone(everybody, ["validation"], "released-real", "k-same k=3")
 
@@ -213,9 +213,7 @@ def test_strangers_are_of_the_training_part_and_withheld_there(data):
 
 def test_who_has_the_pool_sees_the_image_of_its_own(data):
     """Beside the real images that a plain view has; of nobody who was withheld."""
-    model = anonymize.load(f"{STRANGERS},own=0.25")
-    found = released_by(model, data, device=CPU, bits=8)
-    release = Release(data, Parts(data), found, model, device=CPU, seed=0)
+    release = released_data.release(data, f"{STRANGERS},own=0.25")
     plain, view = release.plain, release.seen_with("white-box")
     assert view is not plain
     for part in PARTS:
@@ -225,9 +223,7 @@ def test_who_has_the_pool_sees_the_image_of_its_own(data):
         original = data.images.batch(shown.owners.image)
         assert (shown.images - original).abs().max() < 0.6 / 255 / 0.25
         assert (plain.released(part).images.float() / 255 - original).abs().max() > 0.1
-    without = anonymize.load(STRANGERS)
-    found = released_by(without, data, device=CPU, bits=8)
-    release = Release(data, Parts(data), found, without, device=CPU, seed=0)
+    release = released_data.release(data, STRANGERS)
     assert release.seen_with("white-box") is release.plain
 
 

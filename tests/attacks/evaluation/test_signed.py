@@ -87,21 +87,6 @@ def test_answers_stay_what_they_are(first, folder):
     assert "the officer" in answers.read_text()
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--policy", "publik"], "--policy must be one of controlled, internal, public"),
-        (["--release", "."], "judged by a --policy"),
-        (["--policy", "public", "--release", "."], "manifest.csv"),
-        (["--policy", "public", "--answers", "none.yaml"], "--answers must be a file"),
-    ],
-)
-def test_wrong_input_is_refused_before_anything_is_measured(folder, given, message):
-    said = call(folder, *given, out="fresh", code=2)
-    assert message in said
-    assert not (folder / "fresh" / "results.json").exists()
-
-
 def test_one_seed_gives_the_same_results(first, folder):
     """To the last bit, but for times and the words of the command."""
     call(folder, out="again")

@@ -45,7 +45,6 @@ def test_progress_that_is_none(tmp_path):
         (tmp_path / FILE).write_text(text)
         with pytest.raises(DataError, match="cannot be read"):
             read_progress(tmp_path)
-    assert "has no progress.json" in ask(main, "watch", tmp_path / "none", code=2).output
 
 
 def test_a_stopped_one_says_where_and_a_finished_one_what(tmp_path, clock):

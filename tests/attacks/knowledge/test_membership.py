@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from identities import smooth
 
 from anonymize.auc import plain_auc
 from anonymize.data.batches import HeldImages
@@ -16,15 +17,9 @@ from attacks.attackers.training_free import TrainingFree
 from attacks.knowledge.membership import dealt, game
 from attacks.measuring.metrics import Owners
 
-PATIENTS, EACH, SIDE = 60, 3, 32
+PATIENTS, EACH = 60, 3
 ROWS = np.arange(PATIENTS * EACH)
 WHOSE = ROWS // EACH
-
-
-def smooth(count, seed):
-    """Images (count, 1, SIDE, SIDE) of few random waves."""
-    coarse = torch.rand((count, 1, 6, 6), generator=torch.manual_seed(seed))
-    return torch.nn.functional.interpolate(coarse, (SIDE, SIDE), mode="bicubic").clamp(0, 1)
 
 
 def films():

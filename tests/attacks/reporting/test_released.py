@@ -120,8 +120,3 @@ def test_a_certificate_is_shown(tmp_path):
     assert shown["people per output asked"] == "5"
     assert "guess at most" not in shown
     assert len(NOT_PROMISED) > 3
-
-
-@pytest.mark.parametrize("words", [(), ("--release", "nowhere")])
-def test_wrong_use_is_one_line(tmp_path, words):
-    ask(attacks, "report", tmp_path / "none.json", *words, code=2)

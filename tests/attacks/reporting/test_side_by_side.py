@@ -151,12 +151,3 @@ def test_they_are_called_by_their_folders_as_far_up_as_it_takes(tmp_path):
     assert [one.name for one in named_sides(given)] == ["x/evaluation", "y/evaluation"]
     with pytest.raises(UsageError, match="given twice"):
         named_sides([given[0], given[0] / "results.json"])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"), [([], "two results or more"), (["nowhere", "x"], "no nowhere")]
-)
-def test_wrong_use_is_one_line(tmp_path, words, said):
-    result = ask(main, "compare", *words, "--out", tmp_path / "out", code=2)
-    assert said in result.output
-    assert not (tmp_path / "out").exists()

@@ -67,8 +67,6 @@ def test_the_command_writes_a_picture_and_figures(call, tmp_path):
     [
         (["--layers", "first,nose"], "--layers must be among first, middle, last or layers"),
         (["--part", "attic"], "part must be one of"),
-        (["--method", "magic"], "neither a run, a model file nor a method"),
-        (["--run", "nowhere"], "--run nowhere is no run"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(call, tmp_path, arguments, message):
@@ -96,11 +94,6 @@ def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch
     output = call("--out", tmp_path / "out", code=2)
     assert "pip install 'anonymize-cxr[explain]'" in output
     assert "preparing images" not in output
-
-
-def test_without_a_run_it_says_how_to_get_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "there is no finished run under ./runs" in ask(main, "explain", code=2).output
 
 
 def test_the_page_lays_a_map_over_its_own_image(tmp_path):
