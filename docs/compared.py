@@ -22,7 +22,7 @@ from attacks.reporting.readings import ALL, MATCHED, NAMES, auc, figures, floors
 from attacks.reporting.tables import false_match_rate, in_words, signed, text
 from attacks.results import Attack, Method
 
-SETS, CODES = "sets", "codes"
+SETS, CODES, MIXED = "sets", "codes", "codes_own"
 WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
 MORE = (*WHOLE, "sets_bands", "sets_budget")  # than in the first evaluation of releases of sets
 LARGER = (SETS, "sets_budget", *WHOLE)  # what of these was measured with a larger classifier, too
@@ -188,7 +188,7 @@ def strangers() -> str:
     header += ["other people's images alone", "other people told by their films ↓"]
     rows = []
     own = results(CODES)
-    for title, method in own.titled:
+    for title, method in one_for_each():
         (name, attack), learnt = highest(method), method.utility.retrained
         read = (
             method.utility.auc("retrained"),
@@ -200,6 +200,16 @@ def strangers() -> str:
         said = [*linked, *very_one(method), taught, signed(learnt.difference), pool, told]
         rows.append([title, *said])
     return text((header, rows), [meaning(own), *floors(own)])
+
+
+def one_for_each() -> list[tuple[str, Method]]:
+    """Title of each release of one output for each image, and how it was measured, also by who takes
+    the donors off, which was measured apart."""
+    apart = {_kind(method): method.privacy for method in results(MIXED).methods}
+    return [
+        (title, method.model_copy(update={"privacy": apart.get(_kind(method), {}) | method.privacy}))
+        for title, method in results(CODES).titled
+    ]
 
 
 def _groups(attack: Attack, which: str) -> dict[str, GroupRate]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from compared import CODES, SETS, measured_sets
+from compared import SETS, measured_sets, one_for_each
 from frontier_panels import INK, Line, Mark, Panel, colour, draw
 from games import DRAWN, MINIATURE
 from headline import KIND
@@ -71,7 +71,7 @@ def others(path: Path) -> None:
 def _small() -> Iterator[tuple[str, Method, None]]:
     """What the smaller images of the same children were released by, one for each; generators of
     one game share a title."""
-    for title, method in results(CODES).titled:
+    for title, method in one_for_each():
         if method.name in OF_ONE:
             yield f"{title}, {SMALL} px", method, None
     for method in results(MINIATURE).methods:

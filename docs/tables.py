@@ -34,7 +34,7 @@ from cells import (
     share,
     titled,
 )
-from compared import CODES, SETS, members, sets, sets_in_short, strangers, together, very_films
+from compared import CODES, MIXED, SETS, members, sets, sets_in_short, strangers, together, very_films
 from frontier import frontier, others
 from games import DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG, against_control, apart, miniature
 from headline import headline
@@ -92,6 +92,7 @@ FURTHER = {
     "sets_members": "…, who is in it",
     "sets_trained": "…, a trained network",
     CODES: "Children, one image for each",
+    MIXED: "…, the donors taken off",
     "held_back": "Phantom, findings held back",
     "held_back_real": "ChestX-ray14, findings held back",
     "sets_covid19": "COVID-19, sets",
