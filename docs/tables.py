@@ -91,6 +91,7 @@ FURTHER = {
     "sets_before_after": "…, the very films",
     "sets_members": "…, who is in it",
     "sets_trained": "…, a trained network",
+    "sets_inverse": "…, restored by a network",
     CODES: "Children, one image for each",
     MIXED: "…, the donors taken off",
     "held_back": "Phantom, findings held back",
