@@ -203,13 +203,15 @@ def strangers() -> str:
 
 
 def one_for_each() -> list[tuple[str, Method]]:
-    """Title of each release of one output for each image, and how it was measured, also by who takes
-    the donors off, which was measured apart."""
+    """Title of each release of one output for each image, and how it was measured; by who takes the
+    donors off, too, which was measured apart."""
     apart = {_kind(method): method.privacy for method in results(MIXED).methods}
-    return [
-        (title, method.model_copy(update={"privacy": apart.get(_kind(method), {}) | method.privacy}))
-        for title, method in results(CODES).titled
-    ]
+
+    def whole(method: Method) -> Method:
+        more = apart.get(_kind(method), {})
+        return method.model_copy(update={"privacy": more | method.privacy})
+
+    return [(title, whole(method)) for title, method in results(CODES).titled]
 
 
 def _groups(attack: Attack, which: str) -> dict[str, GroupRate]:

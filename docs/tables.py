@@ -34,7 +34,17 @@ from cells import (
     share,
     titled,
 )
-from compared import CODES, MIXED, SETS, members, sets, sets_in_short, strangers, together, very_films
+from compared import (
+    CODES,
+    MIXED,
+    SETS,
+    members,
+    sets,
+    sets_in_short,
+    strangers,
+    together,
+    very_films,
+)
 from frontier import frontier, others
 from games import DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG, against_control, apart, miniature
 from headline import headline
