@@ -117,7 +117,7 @@ def _walk(session: Session, left_out: tuple[str, ...], origin: Check | None) -> 
         if entrant.control:
             control = Entrant(control_for(found.method, data.images.size))
             if control.spec in known:
-                session.work.less(plan.work_of_one(again=True))
+                session.work.less(plan.work_of_one(again=True), control.title)
             else:
                 left.appendleft(control)
             known.add(control.spec)

@@ -108,7 +108,7 @@ def carry_out(plan: Plan, engine: Engine, work: Work) -> None:
         if (control := outcome.control) is None:
             continue
         if control.spec in known:  # of another generator, too
-            work.less(plan.work_of_one(again=True))
+            work.less(plan.work_of_one(again=True), control.title)
         else:
             found = tasks_of_one(plan, next(numbers), control)
             waiting |= {task.name: task for task in found}

@@ -119,10 +119,11 @@ class Work:
         self._left[kind] += count
         self._total += count
 
-    def less(self, kinds: Iterable[tuple[str, int]]) -> None:
-        """Pieces that need not be done."""
+    def less(self, kinds: Iterable[tuple[str, int]], title: str) -> None:
+        """Pieces of a control that stands there already, of another generator."""
         for kind, epochs in kinds:
             self.more(kind, epochs, -1)
+        self._show(title, "another generator's control, too", ())
 
     @property
     def left(self) -> float | None:
