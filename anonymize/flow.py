@@ -58,7 +58,7 @@ def _exact(field: Tensor) -> Tensor:
 
 
 def _blurred(field: Tensor, kernel: int, sigma: float, border: str) -> Tensor:
-    from kornia.filters import filter2d_separable  # a tenth of the start of a release without warps
+    from kornia.filters import filter2d_separable  # here: releases without warps need none
 
     weights = _gaussian(kernel, sigma, field.device, field.dtype)
     with torch.autocast(field.device.type, enabled=False):
@@ -85,6 +85,8 @@ def warp(
     Raises:
         ValueError: shapes of image and displacement do not fit.
     """
+    from kornia.geometry.transform import remap
+
     height, width = images.shape[-2:]
     expected = (images.shape[0], 2, len(range(height)[rows]), width)
     if displacement.shape != expected:
@@ -92,8 +94,6 @@ def warp(
             f"displacement must have shape {expected}, "
             f"got {tuple(displacement.shape)}; use flow.resize first"
         )
-    from kornia.geometry.transform import remap
-
     displacement = _exact(displacement)
     x, y = _axes(displacement, rows, height)
     warped = remap(
