@@ -61,4 +61,3 @@ def example() -> str:
     key, title, policy = EXAMPLE
     found = judged(results(key), read_policy(policy))
     return markdown(*verdict_table(next(v for v in found if v.method.startswith(title))))
-
