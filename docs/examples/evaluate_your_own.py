@@ -32,7 +32,7 @@ class MedianFilter(anonymize.Anonymizer):
 
 
 def main(out: Path, patients: int = 60, images: int = 200) -> pd.DataFrame:
-    """AUC of two attackers against all impostors: the real images, yours, and noise that hides more.
+    """AUC against all impostors of two attackers: of real images, yours, and noise that hides more.
 
     So few people have hardly an impostor who is alike; with more, read "auc, matched" first."""
     found = attacks.evaluate(
