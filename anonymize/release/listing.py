@@ -160,5 +160,6 @@ def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a path is one that the release itself uses."""
-    return path in RESERVED or path.rpartition("/")[2].startswith(TEMPORARY)
+    """Whether a path is one that the release itself uses, or below one."""
+    taken = any(f"{path}/".startswith(f"{ours}/") for ours in RESERVED)
+    return taken or path.rpartition("/")[2].startswith(TEMPORARY)
