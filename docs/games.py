@@ -155,7 +155,7 @@ def _against(
     main: str, alike: Iterable[Method], options: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[list[str], list[list[str]]]:
     """Of the generators ``alike``, which are those with these ``options``; evaluations beside the
-    main one know them by their weights."""
+    main one know them by their weights, and by the options where they have others, too."""
     prints = {(m.name, m.fingerprint) for m in alike}
     named = {(f"{main}/{p}", "verification"): title for p, title in _beside(main).items()}
     named |= {(main, key): AGAIN.get(key, f"`{key}`") for key in results(main).attackers}
@@ -178,7 +178,9 @@ def _against(
             below = sum(less < 0 for less in sure)
             counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
             levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
-            less = less_control(own, attacker, which, options if key == main else {})
+            known = set[str]().union(*(kind.options for kind in own.generators))
+            named = {name: value for name, value in options.items() if name in known}
+            less = less_control(own, attacker, which, named)
             less = less or several(less for _, less, _ in found).replace("-", "−")
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]
