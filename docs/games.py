@@ -11,7 +11,7 @@ from cells import (
     less_control,
     several,
 )
-from reproduced import RESULTS, results
+from reproduced import RESULTS, ROUNDED, results, rounded
 
 from anonymize.prichexy_net import PriCheXyNet
 from attacks.reporting.readings import NAMES, SHORT, auc, figures, floors
@@ -21,11 +21,11 @@ from baselines.random_warp import RandomWarp
 
 MINIATURE, DRAWN, STRONG = "miniature", "miniature/drawn", "miniature/strong"
 OBJECTIVES = "miniature/objectives"
+DRAWINGS = "miniature/phantom"
+LARGER = ("miniature/128", "miniature/224", "miniature/256")
 GAMES = {  # the same game on other images, with other networks
-    "miniature/128": "…, 128 px",
-    "miniature/224": "…, 224 px",
-    "miniature/256": "…, the paper's networks",
-    "miniature/phantom": "Phantom, miniature",
+    **dict(zip(LARGER, ("…, 128 px", "…, 224 px", "…, the paper's networks"), strict=True)),
+    DRAWINGS: "Phantom, miniature",
 }
 BESIDE = {  # evaluations of the same generators by verifiers that learn from other pairs
     "released-released": "from scratch, released-released",
@@ -42,6 +42,7 @@ AGAIN = {
 }
 VARIED = {"mu": "At most {:g} px along each axis", "verification_weight": "λ = {:g}"}
 SURE = 0.05  # p
+OVER = "± over generators and nothing else; intervals over patients: table.md of each folder."
 
 
 def miniature(key: str = MINIATURE) -> str:
@@ -49,21 +50,42 @@ def miniature(key: str = MINIATURE) -> str:
     matched impostors and then against all, and what classifiers read."""
     main = results(key)
     beside = {title: results(f"{key}/{p}") for p, title in _beside(key).items()}
-    kinds: dict[str, list[Method]] = {}
-    for method in main.methods:
-        kinds.setdefault(_kind(method), []).append(method)
     header = ["released as", "generators", "at rest", "moved by (px, RMS)", *beside]
     header += AGAIN.values()
     tables = []
     for which in READINGS:
         rows = [
             [kind, *_made_of(methods), *_linked(methods, beside.values(), which), *_read(methods)]
-            for kind, methods in sorted(kinds.items(), key=_is_control)
+            for kind, methods in _kinds(main)
         ]
         whole = [*header, "classifier frozen ↑", RETRAINED]
         tables.append(f"Against {NAMES[which]}:\n\n{markdown(whole, rows)}")
-    over = "± over generators and nothing else; intervals over patients: table.md of each folder."
-    return "\n".join([*tables, *(f"{line}\n" for line in (over, *floors(main)))])
+    return "\n".join([*tables, *(f"{line}\n" for line in (OVER, *floors(main)))])
+
+
+def larger() -> str:
+    """The same of larger images, one kind of generator a row; both kinds of impostors in a cell."""
+    rows, said = [], [f"AUCs: {' / '.join(NAMES[which] for which in READINGS)}. {OVER}"]
+    for key in LARGER:
+        own = results(key)
+        size = f"{own.source.size} px"
+        said += [f"{size}: {line}" for line in (*floors(own), *_to_be_played_again(own))]
+        for kind, methods in _kinds(own):
+            both = zip(*(_linked(methods, (), which) for which in READINGS), strict=True)
+            rows.append([size, kind, *_made_of(methods)[1:], *map(" / ".join, both)])
+            rows[-1] += _read(methods)
+            size = ""
+    header = ["images", "released as", "at rest", "moved by (px, RMS)"]
+    header += [f"{title} ↓" for title in AGAIN.values()]
+    return text(([*header, "classifier frozen ↑", RETRAINED], rows), said)
+
+
+def _kinds(own: Results) -> list[tuple[str, list[Method]]]:
+    """Methods that differ in their seed alone, by what they are called together; controls last."""
+    kinds: dict[str, list[Method]] = {}
+    for method in own.methods:
+        kinds.setdefault(_kind(method), []).append(method)
+    return sorted(kinds.items(), key=_is_control)
 
 
 def _kind(method: Method) -> str:
@@ -109,7 +131,12 @@ def against_control(main: str = MINIATURE) -> str:
     """What each attacker reaches on real images and on generators of an evaluation, and there less
     on the random warp that moves as far: one attacker and kind of impostors a row."""
     own = results(main)
-    return text(_against(main, own.methods), [*_come_to_rest(own.methods), *floors(own)])
+    said = [*_come_to_rest(own.methods), *floors(own), *_to_be_played_again(own)]
+    return text(_against(main, own.methods), said)
+
+
+def _to_be_played_again(own: Results) -> list[str]:
+    return [f"**To be made again**: {ROUNDED}."] if rounded(own) else []
 
 
 def apart(main: str, option: str) -> str:
@@ -128,7 +155,7 @@ def _against(
     main: str, alike: Iterable[Method], options: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[list[str], list[list[str]]]:
     """Of the generators ``alike``, which are those with these ``options``; evaluations beside the
-    main one know them by their weights."""
+    main one know them by their weights, and by the options where they have others, too."""
     prints = {(m.name, m.fingerprint) for m in alike}
     named = {(f"{main}/{p}", "verification"): title for p, title in _beside(main).items()}
     named |= {(main, key): AGAIN.get(key, f"`{key}`") for key in results(main).attackers}
@@ -151,7 +178,9 @@ def _against(
             below = sum(less < 0 for less in sure)
             counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
             levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
-            less = less_control(own, attacker, which, options if key == main else {})
+            known = set[str]().union(*(kind.options for kind in own.generators))
+            named = {name: value for name, value in options.items() if name in known}
+            less = less_control(own, attacker, which, named)
             less = less or several(less for _, less, _ in found).replace("-", "−")
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]

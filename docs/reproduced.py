@@ -27,6 +27,7 @@ RESULTS = ROOT / "docs" / "results"
 RUN = " --run RUN"
 OTHER_RUN = "a run of another evaluation"
 WARP_MENDED = "2026-11-29"  # before, what computed in bfloat16 learnt through rounded coordinates
+ROUNDED = "generators learnt through a warp whose coordinates were rounded (docs/miniature.md)"
 COMMAND = re.compile(r"`(attacks evaluate [^`]+)`")
 
 

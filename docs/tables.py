@@ -46,7 +46,18 @@ from compared import (
     very_films,
 )
 from frontier import frontier, others
-from games import DRAWN, GAMES, MINIATURE, OBJECTIVES, STRONG, against_control, apart, miniature
+from games import (
+    DRAWINGS,
+    DRAWN,
+    GAMES,
+    MINIATURE,
+    OBJECTIVES,
+    STRONG,
+    against_control,
+    apart,
+    larger,
+    miniature,
+)
 from headline import headline
 from measured import (
     answers_by_attackers,
@@ -58,7 +69,7 @@ from measured import (
     pass_their_tests,
     tested_earlier,
 )
-from reproduced import RESULTS, ROOT, results
+from reproduced import RESULTS, ROOT, ROUNDED, results
 from verdicts import example, verdicts
 
 from anonymize.prichexy_net import PriCheXyNet
@@ -114,7 +125,6 @@ OF_RATES = "today's, but wider of rates"
 OF_RUNS = f"{OF_RATES}, and other ones of means over runs"
 WITH_RUNS = "2026-11-27T09"  # since when means over runs have today's
 UNMEASURED = "A dash beside a floor: not measured there."
-ROUNDED = "generators learnt through a warp whose coordinates were rounded (docs/miniature.md)"
 ALL_OUTPUTS = "2026-11-27T22:27"  # since when releases of sets are measured as today
 BEFORE = f"{OLDER}, and releases of sets were measured otherwise"
 SHOWN = (
@@ -149,7 +159,8 @@ def made() -> dict[Path, str]:
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": apart(MINIATURE, "verification_weight"),
-        **{RESULTS / key / "miniature.md": miniature(key) for key in GAMES},
+        RESULTS / DRAWINGS / "miniature.md": miniature(DRAWINGS),
+        RESULTS / MINIATURE / "larger.md": larger(),
         **{RESULTS / key / "control.md": against_control(key) for key in (STRONG, DRAWN, *GAMES)},
         RESULTS / OBJECTIVES / "control.md": apart(OBJECTIVES, "mu"),
         RESULTS / "sets.md": sets(),
@@ -162,7 +173,7 @@ def made() -> dict[Path, str]:
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
         RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
         RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),
-        RESULTS / "utility.md": _rows_of(SUMMARY, READ, {*SHOWN} - {*FLOORS, *OF_SETS}),
+        RESULTS / "utility.md": _read(SUMMARY),
         RESULTS / "counts.md": _counts(SUMMARY),
         RESULTS / "verdicts.md": verdicts(SUMMARY | {SETS: "Children, releases of sets"}),
         RESULTS / "verdict_example.md": example(),
@@ -257,6 +268,16 @@ def _rows_of(keys: Iterable[str], named: Sequence[str], shown: set[str]) -> str:
     rows = [row for key in keys for row in _set_rows(key, list(named), shown)]
     header = ["images (test part)", "released as", *named]
     return text((header, rows), [UNMEASURED] if shown & FLOORS.keys() else [])
+
+
+def _read(keys: Iterable[str]) -> str:
+    """What classifiers read in the releases of each set; one row where it cannot be told."""
+    rows = []
+    for key in keys:
+        found = list(_set_rows(key, list(READ), {*SHOWN} - {*FLOORS, *OF_SETS}))
+        told = results(key).real.utility.readable
+        rows += found if told else [[found[0][0], "all", *["unreadable"] * len(READ)]]
+    return markdown(["images (test part)", "released as", *READ], rows)
 
 
 def _counts(keys: Iterable[str]) -> str:

@@ -1,12 +1,10 @@
 """Tables of what the shipped policies say of committed results."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from cells import FLOORS, OF_SETS, READINGS, titled
 from reproduced import results
 
-from attacks.evaluation.policies.demands import Verdict
 from attacks.evaluation.policies.policy import read_policy
 from attacks.evaluation.policies.verdict import judged
 from attacks.measuring.estimates import Estimate
@@ -16,23 +14,25 @@ from attacks.reporting.readings import ALL, MATCHED, NAMES, auc
 from attacks.reporting.tables import markdown
 
 POLICIES = ("public", "controlled", "internal")
-WORDS = {"fail": "fail", "cannot be certified": "open", "pass": "pass"}
 SHOWN = {name: (FLOORS | OF_SETS)[name] for name in ("findings", "task", "task, sets", "coin")}
 EXAMPLE = "sets", "mosaic g=4", "controlled"  # evaluation, beginning of a method's title, policy
 
 
 def verdicts(titles: Mapping[str, str]) -> str:
-    """Every method of some evaluations under every policy: the outcome, and of how many lines; and
+    """Every method of some evaluations under every policy, those of one outcome in one row; and
     what links there without looking for a patient, beside the AUC that is asked for."""
     policies = [read_policy(name) for name in POLICIES]
-    header = ["images", "released as", *(policy.title for policy in policies)]
+    header = ["images", *(policy.title for policy in policies), "released as"]
     rows = []
     for key, images in titles.items():
         methods = dict(results(key).titled)
         found = [judged(results(key), policy) for policy in policies]
+        alike: dict[tuple[str, ...], list[str]] = {}
         for of_one in zip(*found, strict=True):
-            title = of_one[0].method
-            rows.append([images, titled(title, methods[title]), *map(_in_short, of_one)])
+            title, outcomes = of_one[0].method, tuple(verdict.outcome for verdict in of_one)
+            alike.setdefault(outcomes, []).append(titled(title, methods[title]))
+        for outcomes, called in alike.items():
+            rows.append([images, *outcomes, "; ".join(called)])
             images = ""
     asked = ", ".join(f"{p.title} {p.matched_auc}" for p in policies if p.matched_auc)
     said = f"AUC against {NAMES[MATCHED]} that is asked for, at most: {asked}. AUC of what is "
@@ -61,9 +61,3 @@ def example() -> str:
     key, title, policy = EXAMPLE
     found = judged(results(key), read_policy(policy))
     return markdown(*verdict_table(next(v for v in found if v.method.startswith(title))))
-
-
-def _in_short(verdict: Verdict) -> str:
-    counts = Counter(line.outcome for line in verdict.lines)
-    said = ", ".join(f"{counts[o]} {word}" for o, word in WORDS.items() if counts[o])
-    return f"**{verdict.outcome}** ({said})"

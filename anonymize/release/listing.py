@@ -10,11 +10,15 @@ from pathlib import Path, PurePosixPath
 from anonymize.errors import UsageError
 from anonymize.release import archives
 from anonymize.release.archives import Found
-from anonymize.release.places import MANIFEST, SIGNATURE, Places
+from anonymize.release.labels import collect
+from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records.listed import Listed
 from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.whole_file import TEMPORARY
+
+# What `verify` takes for a table of ours, in a release of any kind.
+RESERVED = {MANIFEST, SIGNATURE, *SET_FILES, f"{collect.FOLDER}/{collect.MANIFEST}"}
 
 
 def inputs(places: Places, pool: WorkerPool, wanted: Iterable[str] | None = None) -> Listed:
@@ -156,5 +160,6 @@ def opened(file: Found, places: Places, pool: WorkerPool) -> list[Found]:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a path is one that the release itself uses."""
-    return path in (MANIFEST, SIGNATURE) or path.rpartition("/")[2].startswith(TEMPORARY)
+    """Whether a path is one that the release itself uses, or below one."""
+    taken = any(f"{path}/".startswith(f"{ours}/") for ours in RESERVED)
+    return taken or path.rpartition("/")[2].startswith(TEMPORARY)

@@ -57,7 +57,7 @@ LOOKS = "looks"
 def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
     """Say which method for your radiographs, what it hides and costs, and what to type.
 
-    Releases the data set in several ways, small and for a few minutes; attacks each, trains
+    Releases the data set in several ways, small, within --minutes; attacks each, trains
     classifiers on it, and recommends the one that hides most of those that are shown to cost no
     more than --loss. It says so where none does, or where the data are too few to tell. Stopped,
     or out of time, the same command goes on where it was.

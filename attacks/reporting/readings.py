@@ -94,8 +94,11 @@ def explained(results: Results) -> str:
 
 def meaning(results: Results, like: str = "") -> str:
     """What the names of the readings mean in these results; ``like``: what impostors are matched
-    by, by default all that is known in these."""
-    all_of_them = f"“{NAMES[ALL]}”: any other patient's image."
+    by, by default all that is known in these. Where the very originals are looked for, every image
+    is a person of its own."""
+    originals = {attack.compares for *_, attack in results.attacks()} == {"before-after"}
+    known, whose = ("", "image") if originals else ("identified ", "patient's image")
+    all_of_them = f"“{NAMES[ALL]}”: any other {whose}."
     if results.version == 1:
         return (
             f"{all_of_them} Against {NAMES[MATCHED]} these figures were not measured, so some of "
@@ -105,7 +108,7 @@ def meaning(results: Results, like: str = "") -> str:
         return f"{all_of_them} “{NAMES[MATCHED]}”: {NONE_ALIKE} in what is known of it."
     like = like or matched_like(results.matched_by) or "nothing else is known of the images"
     return (
-        f"“{NAMES[MATCHED]}”, the headline: another identified patient's image ({like}), and "
+        f"“{NAMES[MATCHED]}”, the headline: another {known}{whose} ({like}), and "
         "genuine pairs alike by the same rule, so that equal findings link nobody; what else an "
         f"image shows still may (floors.md). {all_of_them}"
     )

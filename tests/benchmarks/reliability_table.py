@@ -144,8 +144,13 @@ def labels(r):
 
 def hostile(r):
     groups = {name: g for name, g in r.items() if isinstance(g, dict) and "held" in g}
-    for name, group in sorted(groups.items()):
-        yield f"{group['cases']} hostile inputs: {name}", f"{group['held']} held"
+    cases, held = (sum(group[key] for group in groups.values()) for key in ("cases", "held"))
+    lost = [name for name, group in sorted(groups.items()) if group["held"] < group["cases"]]
+    kinds = "; ".join(f"{name} {group['cases']}" for name, group in sorted(groups.items()))
+    yield (
+        f"{cases:,} hostile inputs: {kinds}",
+        f"{held:,} held" + (f"; not all of {', '.join(lost)}" if lost else ""),
+    )
 
 
 def fuzz(r):

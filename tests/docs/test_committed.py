@@ -40,6 +40,7 @@ def test_what_is_made_is_up_to_date():
         *("operating.md", "utility.md", "miniature.md", "control.md", "sets.md"),
         *("known_answers_by_attackers.md", "sets_in_short.md", "verdicts.md"),
         *("verdict_example.md", "together.md", "table_of_films.md", "jigsaw_floors.md"),
+        "larger.md",
         *("strangers.md", "members.md", "table.md", "table1.md", "attackers.md", "floors.md"),
     }
     late = [p.name for p, text in made().items() if p.read_text(encoding="utf-8") != text]
@@ -49,7 +50,7 @@ def test_what_is_made_is_up_to_date():
 def helpers():
     """Tables of what attackers reach, of one evaluation or several, with their columns."""
     names = ("control", "together", "sets_in_short", "sets", "miniature", "strangers", "linked")
-    names += ("table_of_films",)
+    names += ("table_of_films", "larger")
     return {path: path.read_text(encoding="utf-8") for path in made() if path.stem in names}
 
 
@@ -88,6 +89,25 @@ def test_verdicts_and_known_answers_have_floors_beside_them():
     assert f"| {task.matched.mean:.2f} / {task.auc.mean:.2f} |" in text
     assert "Floors, AUC against" in made()[RESULTS / "known_answers.md"]
     assert "*floor: a coin" in made()[RESULTS / "known_answers_by_attackers.md"]
+
+
+def test_every_method_has_its_outcome_under_every_policy():
+    """Those of one outcome in one row, none left out."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in made()[RESULTS / "verdicts.md"].partition("\n\n")[0].splitlines()[2:]
+    ]
+    shown = [title for *_, released in rows for title in released.split("; ")]
+    keys = (*tables.SUMMARY, "sets")
+    assert len(shown) == sum(len(reproduced.results(key).methods) - 1 for key in keys)
+    assert {cell for row in rows for cell in row[1:4]} <= {"fail", "cannot be certified", "pass"}
+
+
+def test_generators_of_a_rounded_warp_are_named_beside_what_they_reach():
+    for key in (STRONG, MINIATURE, *games.LARGER):
+        again = games.ROUNDED in games.against_control(key)
+        assert again == reproduced.rounded(reproduced.results(key)) == (key != MINIATURE)
+    assert games.larger().count(games.ROUNDED) == len(games.LARGER)
 
 
 def test_checks_of_every_evaluation_on_a_page_of_its_own_are_shown():

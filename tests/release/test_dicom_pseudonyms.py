@@ -148,6 +148,22 @@ def test_dates_of_one_patient_move_together_and_the_birth_never_shows():
     assert again_of(changed(StudyDate="Huber"), DATES).StudyDate == ""
 
 
+def test_the_day_of_an_export_or_of_a_scan_tells_no_shift():
+    stamps = dict.fromkeys(["InstanceCreationDate", "DateOfSecondaryCapture"], "20240611")
+    again = again_of(changed(InstanceCoercionDateTime="20240611103000", **stamps), DATES)
+    assert not any(again.get(keyword) for keyword in (*stamps, "InstanceCoercionDateTime"))
+
+
+@pytest.mark.parametrize("day", ["19000101", "1970.01.01", "00010101", "20000101", "99991231"])
+def test_a_day_that_is_the_same_for_everybody_tells_no_shift(day):
+    stamp = day.replace(".", "") + "101500"
+    again = again_of(changed(StudyDate=day, ContentDate=day, AcquisitionDateTime=stamp), DATES)
+    assert [again.get(k) or "" for k in ("StudyDate", "ContentDate", "AcquisitionDateTime")] == [
+        ""
+    ] * 3
+    assert again.SeriesDate
+
+
 def test_descriptions_keep_the_words_of_radiology():
     made = changed(
         StudyDescription="XR Chest 2 views, Fr. Huber *24.12.1948",

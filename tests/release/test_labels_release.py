@@ -330,9 +330,20 @@ def test_labels_must_lie_apart(labelled, release, tmp_path):
 
 
 def test_hashed_names_refuse_masks_that_tell_more(labelled):
-    labels = {"labels/a_DOE.png": png_mask(ELLIPSE)}
-    with pytest.raises(DataError, match="common words"):
-        labelled(IMAGES, labels, names="hashed")
+    for end in ("DOE", "12_03_57", "lungs_47_11_08_15"):
+        with pytest.raises(DataError, match="common words"):
+            labelled(IMAGES, {f"labels/a_{end}.png": png_mask(ELLIPSE)}, names="hashed")
+
+
+def test_numbers_of_folders_and_of_masks_spell_no_date(labelled):
+    born = {"labels/12/03/a_57.png": png_mask(ELLIPSE)}
+    [mask] = [p for p in labelled(IMAGES, born, names="hashed").files if p.endswith("_57.png")]
+    assert {"12", "03"}.isdisjoint(mask.split("/"))
+
+
+def test_a_table_that_is_called_as_a_date_gets_another_name(labelled):
+    born = {"points_12_03_57.json": coco(["a.png"], [(1, BOX)])}
+    assert "labels/coco-1.json" in labelled(IMAGES, born, paths=["."]).files
 
 
 def test_nothing_hides_in_the_names_of_labels(labelled):

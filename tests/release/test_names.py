@@ -5,6 +5,7 @@ import pytest
 from archive_specimens import archive
 from release_specimens import KINDS, command, fill, quarantine, tree
 
+from anonymize.release import verify
 from anonymize.release.dicom import paths
 from anonymize.release.labels.options import LabelOptions
 
@@ -147,3 +148,18 @@ TELLING += ["PID471177", "471177", "24121948", "5.3.2021/x"]
 
 def test_paths_that_tell_the_patient_are_seen():
     assert [path for path in TELLING if not paths.tell([path], DICOM)] == []
+
+
+RESERVED = (
+    "certificate.json",
+    "Certificate.md",
+    "labels.csv",
+    "labels/manifest.csv",
+    "manifest.sig",
+)
+
+
+def test_no_picture_takes_the_name_of_a_table(release):
+    done = release(dict.fromkeys((*RESERVED, "a.png"), PNG))
+    assert done.quarantine == dict.fromkeys(RESERVED, "name-collision")
+    assert verify.verify(release.out).sound

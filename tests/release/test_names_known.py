@@ -5,12 +5,13 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from pydicom.datadict import dictionary_VR, keyword_for_tag
 from release_specimens import KINDS, Wave, command, fill, quarantine, rows, tree
 from test_names import HARMLESS_PATHS
 
 from anonymize.cli import main
 from anonymize.release import pipeline
-from anonymize.release.dicom import known
+from anonymize.release.dicom import known, paths
 from anonymize.release.machines import merge
 from anonymize.release.machines.shards import Shard
 from anonymize.release.options import ReleaseOptions
@@ -128,6 +129,16 @@ def test_paths_that_say_what_a_header_knows_are_seen():
 def test_names_are_seen_however_they_are_spelled(name, path):
     made = dicom.changed(SpecificCharacterSet="ISO_IR 192", PatientName=name)
     assert told(path, dicom.file(made))
+
+
+def test_whatever_numbers_a_person_a_visit_or_an_order_is_known():
+    for number in sorted(paths.NUMBERS):
+        made = dicom.changed()
+        made.add_new(number, dictionary_VR(number), "SUBJ-90042")
+        data = dicom.file(made)
+        for path in ("SUBJ90042/1.png", "x/subj_90042.png", "90042.png"):
+            assert told(path, data), keyword_for_tag(number)
+            assert paths.tell([path], data), keyword_for_tag(number)
 
 
 def test_paths_that_say_nothing_of_it_are_kept():

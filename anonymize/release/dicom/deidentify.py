@@ -22,7 +22,7 @@ from anonymize.release.dicom.header import Header, tag, tags, words
 from anonymize.release.dicom.identifiers import Identifiers
 from anonymize.release.dicom.options import DicomOptions
 from anonymize.release.dicom.profile import Action
-from anonymize.release.dicom.pseudonyms import Pseudonyms, shifted
+from anonymize.release.dicom.pseudonyms import Pseudonyms, is_placeholder, shifted
 from anonymize.release.dicom.rules import COUNTS, SEVERAL, Text, Words
 from anonymize.release.dicom.terms import DEVICE_TEXT, TAGS
 from anonymize.release.reasons import Reason, Refused
@@ -136,6 +136,8 @@ class _Walk:
         if action is Action.ACCESSION:
             return [self.pseudonyms.accession(v) for v in values[:1]]
         if action is Action.SHIFT:
+            if element.vr != "TM" and any(map(is_placeholder, values)):
+                return None
             by = self.pseudonyms.shift(self.identity)
             moved = [shifted(v, element.vr, by) for v in values]
             return None if None in moved or not moved else moved

@@ -21,10 +21,11 @@ from urllib.parse import unquote
 from anonymize.release.dicom.header import CYRILLIC, SOMEBODY, Header, meant, tags
 from anonymize.release.dicom.identifiers import HARMLESS, WORD, folded, parts_of_name
 from anonymize.release.dicom.pseudonyms import DATE
+from anonymize.release.dicom.terms import TAGS
 from anonymize.release.formats import PICTURES
 
-PHONES = tags("PatientTelephoneNumbers")
-NUMBERS = PHONES | tags("PatientID OtherPatientIDs AccessionNumber AdmissionID StudyID")
+PHONES = tags("PatientTelephoneNumbers PatientTelecomInformation")
+NUMBERS = PHONES | TAGS["keys"]
 LOCAL = 6  # last digits of a phone number
 UIDS = tags("SOPInstanceUID SeriesInstanceUID StudyInstanceUID FrameOfReferenceUID")
 DAYS = ("DA", "DT")

@@ -21,6 +21,8 @@ DATE_TIME = re.compile(r"(\d{8})(\d{2})?(\d{2})?(\d{2})?(\.\d{1,6})?([+-]\d{4})?
 TIME = re.compile(r"(\d{2}):?(\d{2})?:?(\d{2})?(\.\d{1,6})?")
 OWN_UID = re.compile(r"2\.25\.([1-9]\d{0,38})")
 HYPHENS = re.compile("[\u2010-\u2015\u2212]")  # and dashes, and the minus sign
+# Days at which clocks begin, and what a program writes for none.
+NO_DAYS = frozenset(["19800101", "19800106", "19991231", "20000101", "20010101"])
 BASE_32 = re.compile(r"[A-Z2-7]*")
 
 
@@ -82,6 +84,14 @@ def shifted(value: str, vr: str, by: timedelta) -> str | None:
     if hour and int(hour) > 23:
         return None
     return f"{moved:%Y%m%d}".rjust(8, "0") + (f"{hour}0000" if hour else "")
+
+
+def is_placeholder(value: str) -> bool:
+    """True for a DA or DT value that stands for no day. It is the same for everybody, and so would
+    tell how far a patient's dates were shifted."""
+    found = DATE.match(value)
+    day = "" if found is None else "".join(found.groups())
+    return day in NO_DAYS or not "19700101" < day < "20380119"
 
 
 def is_uid(value: str) -> bool:

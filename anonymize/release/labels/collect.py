@@ -98,6 +98,7 @@ class Labels:
             several = file.source in self.tables or source.root == source.path
             return f"{folder}/{file.path}" if several else folder
         inner = "".join(f"{p}/" for p in PurePosixPath(file.path).parent.parts if is_common(p))
+        inner = inner if is_common(inner + file.end) else ""  # numbers of folders, too
         stem = without_extension(output)
         return f"{folder}/{inner}{stem}{file.end}{masks.suffix_of(file.path)}"
 
@@ -287,6 +288,7 @@ def _check_hashed(labels: Labels) -> None:
             if file.source not in labels.tables and not is_common(file.end):
                 raise DataError(
                     f"--labels {file.source}: with --names hashed, what follows an image's name in "
-                    "the name of its mask must be common words (mask, lungs, heart, left, 1, ...); "
-                    "rename, or list the masks in a table (path, mask, label)"
+                    "the name of its mask must be common words (mask, lungs, heart, left, ...) and "
+                    "one number of two digits at most; rename, or list the masks in a table (path, "
+                    "mask, label)"
                 )

@@ -76,7 +76,8 @@ def hides(path: str) -> bool:
 
 
 def is_common(text: str) -> bool:
-    """True where every word of ``text`` is one for labels or an organ, or a small number, and
-    nothing hides between them."""
-    words = filter(None, re.split(r"[^\w]|_", text))
-    return not hides(text) and all(map(WORDS.fullmatch, words))
+    """True where every word of ``text`` is one for labels or an organ, or a small number, of which
+    there is one at most: three are a day of birth. Nothing hides between them."""
+    words = [*filter(None, re.split(r"[^\w]|_", text))]
+    numbers = sum(word.isdigit() for word in words)
+    return not hides(text) and numbers <= 1 and all(map(WORDS.fullmatch, words))

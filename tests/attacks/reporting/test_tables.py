@@ -102,6 +102,18 @@ def test_matched_impostors_are_the_headline_and_all_stand_beside():
     assert rows[2][1:3] == ["0.743 (0.713–0.773)", "0.843 ± 0.008 (0.813–0.873)"]
 
 
+def test_impostors_are_other_images_where_the_very_originals_are_looked_for():
+    results = matched(made_up())
+    assert "another identified patient's image" in explained(results)
+    asked = [
+        with_attacks(m, lambda a: altered(a, compares="before-after")) for m in results.methods
+    ]
+    said = explained(altered(results, methods=tuple(asked)))
+    assert "another image (" in said
+    assert "any other image." in said
+    assert "patient's image" not in said
+
+
 def test_every_attacker_has_a_row_a_reading_and_one_pair_a_patient():
     _, rows = attacker_table(matched(made_up()))
     own = [row for row in rows if row[3].startswith("matched, one")]
