@@ -61,7 +61,8 @@ def test_findings_alone_find_one_file_of_each_set_of_findings(bench):
 
 
 def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
-    """And lies between 93 and 97 %, up to twice its own standard error."""
+    """And lies between 93 and 97 %, up to twice its own standard error; where one or two pairs
+    decide, it may lie above."""
     interval_coverage, kept = bench("interval_coverage"), committed("coverage.json")
     assert kept["figures"] == interval_coverage.FIGURES
     many = {world["patients"]: world["repetitions"] for world in kept["worlds"]}
@@ -72,7 +73,7 @@ def test_coverage_is_of_the_worlds_that_the_bench_makes(bench):
         assert world["coverage"].keys() == kept["figures"].keys()
         for name, share in world["coverage"].items():
             error = (share * (1 - share) / world["worlds"][name]) ** 0.5
-            most = 0.97 + 2 * error
+            most = 1.0 if name in interval_coverage.CAUTIOUS else 0.97 + 2 * error
             assert 0.93 - 2 * error < share < most, (world["patients"], name)
 
 

@@ -1,5 +1,5 @@
 """Nominal 95 % intervals hold the truth in 93 to 97 of 100 made-up worlds, up to twice the spread
-of as many worlds as are tried here."""
+of as many worlds as are tried here; where one pair or two decide, in more."""
 
 import importlib
 from pathlib import Path
@@ -27,20 +27,21 @@ def worlds(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("patients", REPETITIONS)
 def test_intervals_cover_what_they_say(bench, patients):
-    hold_what_they_say(bench.coverage(patients, REPETITIONS[patients], seed=1))
+    hold_what_they_say(bench, bench.coverage(patients, REPETITIONS[patients], seed=1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("patients", ALONE)
 def test_intervals_of_one_run_cover_what_they_say(bench, patients):
     found = bench.coverage(patients, ALONE[patients], seed=1, of=bench.alone)
-    hold_what_they_say(found)
+    hold_what_they_say(bench, found)
 
 
-def hold_what_they_say(found):
+def hold_what_they_say(bench, found):
     spread = 2 * np.sqrt(0.95 * 0.05 / found["repetitions"])
     for name, share in found["coverage"].items():
-        assert 0.93 - spread < share <= 0.97 + spread, name
+        most = 1.0 if name in bench.CAUTIOUS else 0.97 + spread
+        assert 0.93 - spread < share <= most, name
 
 
 def test_figures_of_one_run_are_among_all(bench, worlds):
