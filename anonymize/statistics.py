@@ -14,6 +14,12 @@ figure itself, put on that scale, is too small near 0 and 1, where few exception
 them twice, or not at all. The log odds of an unbiased figure lie too far from 0, by half the second
 derivative times its variance, which is (p − ½) times the squared error of the log odds; the
 interval is around what is left.
+
+Of a rate, a share of cases that are right or wrong, the draws of few patients vary more on that
+scale than such rates do. Its interval is that of Wilson (Journal of the American Statistical
+Association 22, 1927), of as many cases as its error is that of, with Student's t in place of the
+normal quantile (Korn and Graubard, Survey Methodology 24, 1998; Dean and Pagano, Journal of Survey
+Statistics and Methodology 3, 2015).
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +32,10 @@ from scipy.stats import t
 
 from anonymize.auc import CHUNK, plain_auc, structural_components, weighted_auc
 
-FORMULA = "2026-11-27T09"  # since when scores give these figures and intervals
-# Up to so many patients they gave the same since then, but for means over runs.
-AS_BEFORE = {"2026-11-25": 200, "2026-11-27": inf}
+FORMULA = "2026-11-29T16"  # since when scores give these figures and intervals
+# Up to so many patients they gave the same since then, but for rates, which had wider ones, and
+# those of the first two for means over runs.
+AS_BEFORE = {"2026-11-25": 200, "2026-11-27": inf, "2026-11-27T09": inf}
 RESAMPLINGS = 1000
 BEARERS = 3  # patients with a finding, and without: fewer do not say how sure its AUC is
 ENOUGH = 0.55  # of the draws; of two patients half hold both, and these are all alike
@@ -47,6 +54,7 @@ class Measured:
     draws: np.ndarray
     patients: float = inf  # how many bear the figure, as `effective` counts them
     bounded: bool = True  # it lies in [0, 1]; False: it is a difference
+    rate: bool = False  # it is a share of cases that are right or wrong, or their mean
 
     @property
     def defined(self) -> bool:
@@ -121,8 +129,19 @@ def confidence_interval(measured: Measured, level: float = 0.95) -> Interval | N
     if not 0 < value < 1:  # or a rounding error beyond
         limit = 1 - tail ** (1 / measured.patients)
         return (0.0, limit) if value <= 0 else (1 - limit, 1.0)
+    if measured.rate:
+        return _wilson(value, measured.error**2, errors)
     centre, reach = measured.log_odds, errors * measured.log_odds_error
     return float(expit(centre - reach)), float(expit(centre + reach))
+
+
+def _wilson(rate: float, variance: float, errors: float) -> Interval:
+    """Of so many standard errors; ``rate`` in (0, 1)."""
+    alone = rate * (1 - rate)  # the variance of one case
+    share = errors**2 * min(variance / alone, 1)
+    centre = (rate + share / 2) / (1 + share)
+    reach = sqrt(share * alone + share**2 / 4) / (1 + share)
+    return centre - reach, centre + reach
 
 
 def expansion(patients: float) -> float:

@@ -98,7 +98,7 @@ def coverage() -> str:
 def _worlds(world: dict) -> str:
     """How many there are."""
     several, alone = world["repetitions"], world["alone"]
-    more = f"; of one run: {several + alone:,}" if alone else ""
+    more = f"; of one run: {alone:,}" if alone != several else ""
     return f"{several:,} worlds{more}"
 
 

@@ -121,7 +121,9 @@ FURTHER = {
 }
 OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
-OF_RUNS = "today's, but of means over runs"
+OF_RATES = "today's, but wider of rates"
+OF_RUNS = f"{OF_RATES}, and other ones of means over runs"
+WITH_RUNS = "2026-11-27T09"  # since when means over runs have today's
 UNMEASURED = "A dash beside a floor: not measured there."
 ALL_OUTPUTS = "2026-11-27T22:27"  # since when releases of sets are measured as today
 BEFORE = f"{OLDER}, and releases of sets were measured otherwise"
@@ -228,7 +230,9 @@ def _age(own: Results) -> tuple[str, str]:
     if made.intervals == FORMULA:
         return made.date[:10], "today's"
     as_before = own.source.patients <= AS_BEFORE.get(made.intervals, 0)
-    return made.date[:10], OF_RUNS if as_before else OLDER
+    if not as_before:
+        return made.date[:10], OLDER
+    return made.date[:10], OF_RATES if made.intervals >= WITH_RUNS else OF_RUNS
 
 
 def _checks(titles: Mapping[str, str]) -> str:

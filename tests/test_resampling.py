@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import t
+from scipy.stats import binomtest, t
 from sklearn.metrics import roc_auc_score
 
 from anonymize import statistics
@@ -14,7 +14,7 @@ from anonymize.statistics import (
     measure_auc,
     measure_classification,
 )
-from attacks.measuring.statistics import mean_over_runs
+from attacks.measuring.statistics import mean_of, mean_of_runs, mean_over_runs
 
 
 def test_pair_list_draws_against_repeated_pairs():
@@ -221,6 +221,25 @@ def test_a_figure_without_an_exception_has_the_limit_of_its_patients():
     assert Measured(np.nextafter(1.0, 2), np.ones(9), 40).interval == (low, high)  # by rounding
 
 
+@pytest.mark.parametrize(("right", "cases"), [(3, 400), (190, 400), (399, 400)])
+def test_a_rate_of_as_many_independent_cases_has_the_interval_of_wilson(right, cases):
+    """A second derivation, by scipy; of so many patients Student's t is the normal one."""
+    rate = right / cases
+    draws = rate + np.sqrt(rate * (1 - rate) / cases) * np.array([-1.0, 1.0])
+    expected = binomtest(right, cases).proportion_ci(method="wilson")
+    found = Measured(rate, draws, patients=1e9, rate=True).interval
+    assert found == pytest.approx((expected.low, expected.high), abs=1e-6)
+    fewer = Measured(rate, draws, patients=5, rate=True).interval
+    assert 0 < fewer[0] < found[0] < found[1] < fewer[1] < 1
+
+
+def test_a_mean_of_rates_is_one():
+    runs = [Measured(value, value + np.array([-0.1, 0.1]), 40, rate=True) for value in (0.2, 0.3)]
+    for mean in (mean_of_runs(runs), mean_over_runs(runs)):
+        assert mean.rate
+    assert not mean_of_runs([*runs, Measured(0.4, runs[0].draws, 40)]).rate
+
+
 def test_errors_say_what_was_wrong():
     scores, targets, patient, labels = classification()
     with pytest.raises(ValueError, match=r"\(300, 2\) \(images, labels\), got \(300, 3\)"):
@@ -241,7 +260,8 @@ def test_errors_say_what_was_wrong():
 
 def test_other_intervals_are_of_another_day():
     """Committed results say by which formula they are; whoever changes it says since when."""
-    of_day = {"2026-11-27T09": [0.58323, 0.91849, 0.71750, 0.89063, 0.51427, 0.87800]}
+    rates = [0.18832, 0.32383]
+    of_day = {"2026-11-29T16": [0.58323, 0.91849, 0.71750, 0.89063, 0.51427, 0.87800, *rates]}
     images = np.arange(60)
     patient, present = images // 3, images % 4 == 0
     targets = np.stack([present, patient < 5], axis=1) * 1.0
@@ -252,4 +272,7 @@ def test_other_intervals_are_of_another_day():
     others = [scores[:, 0] + share * waves[:, 1] for share in (0, 1, 2)]
     runs = [measure_auc(other, present, patient) for other in others]
     mean = mean_over_runs(runs).interval
-    assert [*one, *both, *mean] == pytest.approx(of_day[statistics.FORMULA], abs=1e-5)
+    weights = draw_patients(20, resamplings=1000)
+    rate = mean_of(present.astype(float), patient, weights).interval
+    found = [*one, *both, *mean, *rate]
+    assert found == pytest.approx(of_day[statistics.FORMULA], abs=1e-5)

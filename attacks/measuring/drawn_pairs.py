@@ -92,7 +92,9 @@ class DrawnPairs:
         every = effective(np.bincount(self._asked[self._rows]))
         none, alone = np.zeros(0), {"auc_patient": float(np.count_nonzero(self._each))}
         return {
-            n: Measured(float(v[0]), drawn.get(n, none), alone.get(n, every))
+            n: Measured(
+                float(v[0]), drawn.get(n, none), alone.get(n, every), rate=n.startswith(MISSED)
+            )
             for n, v in found.items()
         }
 
@@ -116,31 +118,52 @@ class DrawnPairs:
     def _steadied(
         self, table: sparse.csr_matrix, first: np.ndarray, second: np.ndarray
     ) -> dict[str, tuple[float, float]]:
-        """By name, an AUC, and the share of its draws' deviation that is that of other patients.
+        """By name, a figure, and the share of its draws' deviation that is that of other patients.
 
         A pair of patients varies by itself, too. Drawn on both sides, with a variance of 3 where
         one patient alone has 1, that counts three times; where matched impostors are few, or two
-        patients have one score, hardly anything else is there (Owen 2007). What moves an AUC with
+        patients have one score, hardly anything else is there (Owen 2007). What moves a figure with
         each patient and with each pair says how much it is: the variance of dyads (Aronow, Samii
         and Assenova, Political Analysis 23, 2015), which is no less than that of patients and pairs
         that depend on nothing. Among all impostors pairs by themselves are next to nothing, so
         there draws stay as they are.
         """
-        met = self._met[0]
+        met, found = self._met[0], {}
         share = (self._below[:, 0] + self._tied[:, 0] / 2) / met
-        found = {}
         for name, genuine in (("auc", self._every), ("auc_patient", self._alone)):
             own = np.asarray(genuine.sum(axis=0)).ravel()
             won, lost = genuine.T @ share, lost_shares(np.asarray(genuine.sum(axis=1)).ravel())
             auc = won.sum() / own.sum()
-            alone = (won - auc * own) / own.sum()
-            pairs = table.T @ (lost - auc) / met
-            together = alone + sum(np.bincount(w, pairs, len(own)) for w in (first, second))
-            every, once = (together**2).sum(), (pairs**2).sum()
-            variance = max(every - once, (alone**2).sum() + once)
-            drawn = every + once
-            found[name] = float(auc), float(np.sqrt(variance / drawn)) if drawn else 1.0
+            alone, pairs = (won - auc * own) / own.sum(), table.T @ (lost - auc) / met
+            found[name] = float(auc), _share_of_patients(alone, pairs, first, second)
+        for rate in FALSE_MATCH_RATES:
+            missed, alone, pairs = self._moving(rate, table)
+            found[f"{MISSED}|{rate:g}"] = missed, _share_of_patients(alone, pairs, first, second)
+        equal = self.counts.equal_error_rate
+        _, alone, pairs = self._moving(equal, table)  # times a factor of both, which makes no share
+        found["equal_error_rate"] = equal, _share_of_patients(alone, pairs, first, second)
         return found
+
+    def _moving(
+        self, rate: float, table: sparse.csr_matrix
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """The false non-matches at a false match rate, and what moves them: each patient's genuine
+        scores (K,), and impostor scores (n,), which move the threshold."""
+        met = self._met[0]
+        rejected = met - self._below[:, 0] > rate * met
+        passing = np.arange(table.shape[0]) > 2 * np.count_nonzero(rejected)
+        missed = float(self.counts.non_match_rates(np.array([rate]))[0])
+        alone = self._every.T @ (rejected - missed) / self._each.sum()
+        pairs = table.T @ (passing - (table.T @ passing).sum() / met) / met
+        return missed, alone, self._steep(rate) * pairs
+
+    def _steep(self, rate: float) -> float:
+        """By how much the ROC rises around a false match rate: the genuine scores that a threshold
+        passes when it passes an impostor's (Bahadur, Annals of Mathematical Statistics 37, 1966).
+        """
+        around = np.array([rate / 2, min(2 * rate, 1.0)])
+        missed = self.counts.non_match_rates(around)
+        return float((missed[0] - missed[1]) / (around[1] - around[0])) if rate else 0.0
 
     def _of(
         self, drawn: np.ndarray, below: np.ndarray, tied: np.ndarray, met: np.ndarray
@@ -208,6 +231,17 @@ class DrawnPairs:
             equal = level < len(self._levels)
             equal[equal] = self._levels[level[equal]] == score[equal]
             yield self._asked[rows][row], self._known[column], 2 * level + equal
+
+
+def _share_of_patients(
+    alone: np.ndarray, pairs: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> float:
+    """Of the deviation of draws on both sides, what is that of other patients; from what moves a
+    figure with each patient alone (K,) and with each pair (n,) of the ``first`` and ``second``."""
+    together = alone + sum(np.bincount(w, pairs, len(alone)) for w in (first, second))
+    every, once = (together**2).sum(), (pairs**2).sum()
+    variance = max(every - once, (alone**2).sum() + once)
+    return float(np.sqrt(variance / (every + once))) if every + once else 1.0
 
 
 def projected_auc(

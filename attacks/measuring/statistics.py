@@ -55,6 +55,7 @@ def mean_of_runs(runs: Sequence[Measured]) -> Measured:
         np.mean([run.draws for run in runs], axis=0),
         min(run.patients for run in runs),
         all(run.bounded for run in runs),
+        all(run.rate for run in runs),
     )
 
 
@@ -197,12 +198,13 @@ def estimate_identification(runs: Sequence[Mapping[str, Measured]]) -> dict[str,
 
 
 def mean_of(values: np.ndarray, patient: np.ndarray, weights: np.ndarray) -> Measured:
-    """Mean of ``values``, and over the draws; ``patient`` indexes the columns of ``weights``."""
+    """Mean of ``values`` in [0, 1], and over the draws; ``patient`` indexes the columns of
+    ``weights``."""
     patients = weights.shape[1]
     total = np.bincount(patient, weights=values, minlength=patients)
     number = np.bincount(patient, minlength=patients)
     draws = ratio(weights @ total, weights @ number)
-    return Measured(float(np.mean(values)), draws, effective(number))
+    return Measured(float(np.mean(values)), draws, effective(number), rate=True)
 
 
 # Lists: classification

@@ -132,6 +132,7 @@ def _plain(measured: Measured) -> dict:
         "value": float(measured.value),
         "draws": [float(d) for d in measured.draws],
         "patients": float(measured.patients),
+        "rate": measured.rate,
     }
 
 

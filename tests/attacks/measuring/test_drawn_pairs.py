@@ -118,20 +118,26 @@ def test_the_first_order_is_that_of_many_patients(monkeypatch):
     assert len(first["equal_error_rate"].draws) == 0
 
 
-def test_sets_of_images_vary_as_their_patients_do():
-    """In worlds where two patients have one score, which depends on nothing else: how far AUCs of
-    11 patients lie apart is what the draws say; drawn on both sides, a pair would count thrice."""
-    rng, patients = np.random.default_rng(2), 11
+@pytest.mark.parametrize(
+    ("patients", "above", "worlds", "figures"),
+    [(11, 1, 150, ["auc", "auc_patient"]), (40, 2.3, 100, ["equal_error_rate", "fnmr|0.01"])],
+)
+def test_sets_of_images_vary_as_their_patients_do(patients, above, worlds, figures):
+    """In worlds where two patients have one score, which depends on nothing else: how far figures
+    lie apart is what the draws say; drawn on both sides, a pair would count thrice."""
+    rng = np.random.default_rng(2)
     owners = owners_of(np.repeat(np.arange(patients), 2))
     values, errors = [], []
-    for _ in range(150):
+    for _ in range(worlds):
         between = rng.standard_normal((patients, patients))
-        np.fill_diagonal(between, 1 + between.diagonal() / 5)
+        np.fill_diagonal(between, above + between.diagonal() / 5)
         scores = between[np.ix_(owners.patient, owners.patient)]
-        found = drawn((scores, owners, owners), resamplings=120)[0]["auc"]
-        values.append(found.value)
-        errors.append(found.error)
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.15)
+        found, _ = drawn((scores, owners, owners), resamplings=120)
+        values.append([found[name].value for name in figures])
+        errors.append([found[name].error for name in figures])
+    assert np.sqrt(np.mean(np.square(errors), axis=0)) == pytest.approx(
+        np.std(values, axis=0), rel=0.15
+    )
 
 
 def obuchowski(scores, probes, gallery):

@@ -1,5 +1,5 @@
 """Nominal 95 % intervals hold the truth in 93 to 97 of 100 made-up worlds, up to twice the spread
-of as many worlds as are tried here; those of rates that few patients decide, in more."""
+of as many worlds as are tried here; where one pair or two decide, in more."""
 
 import importlib
 from pathlib import Path
