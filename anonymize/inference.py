@@ -1,6 +1,8 @@
 """A network that only predicts, as fast as its processor does it."""
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
@@ -10,6 +12,19 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from anonymize import allocation, packing
 
 LIKE_BFLOAT16 = ("avx512_bf16", "amx_bf16")  # what a CPU needs to compute in it, not to emulate it
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch computes in one: several cost a warp thrice the work, and wait for each other where
+    the workers have their cores, a network five times as long. Nor do last bits then depend on how
+    many cores there are."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class Inference:

@@ -13,8 +13,8 @@ from kornia.losses import ssim_loss
 from torch import Tensor, nn
 
 from anonymize.data.batches import Images
+from anonymize.inference import one_thread
 from anonymize.set_anonymizer import Radiographs
-from anonymize.threads import one_thread
 from baselines.grouping import by_patient
 from baselines.options import NeuralObfuscationOptions
 from baselines.set_method import SetMethod

@@ -10,7 +10,6 @@ from the output and from strangers.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -19,11 +18,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from anonymize.data.batches import HeldImages, Images, in_batches
+from anonymize.inference import one_thread
 from anonymize.networks.build import build_classifier
 from anonymize.networks.chexnet import Classifier
 from anonymize.options import ClassifierOptions
 from anonymize.set_anonymizer import Radiographs
-from anonymize.threads import GoOn, at_once, one_thread
 from anonymize.training.compute import Compute
 from anonymize.training.loop import fit
 from anonymize.training.stages import ClassifierStage, Labelled, predict
@@ -49,8 +48,8 @@ class Readers:
 
     @classmethod
     def fit(cls, given: Radiographs, rows: np.ndarray, seed: int) -> Self:
-        """Learn from the ``rows`` of a set, each on one thread, so that the last bits do not depend
-        on how many there are; torch's own state stays as it was."""
+        """Learn from the ``rows`` of a set, on one thread, so that the last bits do not depend on
+        how many there are; torch's own state stays as it was."""
         targets = given.targets[rows]
         told = (targets > 0.5).any(axis=0) & (targets < 0.5).any(axis=0)
         known = ~np.isnan(targets[:, told]).all(axis=1)
@@ -59,8 +58,8 @@ class Readers:
             return cls([], told)
         images, targets = HeldImages(_seen(given.images, rows[known])), targets[known][:, told]
         with _alone():
-            begun = [_begun(images, targets, patients, seed + n) for n in range(READERS)]
-            return cls(at_once([partial(_learnt, *one) for one in begun]), told)
+            networks = [_learn(images, targets, patients, seed + n) for n in range(READERS)]
+        return cls(networks, told)
 
     def read(self, outputs: Images, rows: np.ndarray) -> np.ndarray:
         """float32 (n, L): the probability of each label in the ``rows`` of outputs; NaN where they
@@ -105,22 +104,14 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _begun(
-    images: Images, targets: np.ndarray, patients: np.ndarray, seed: int
-) -> tuple[Classifier, Labelled, int]:
-    """A network as it starts, what it is to learn from, and the seed."""
+def _learn(images: Images, targets: np.ndarray, patients: np.ndarray, seed: int) -> Classifier:
     torch.manual_seed(seed)
     count = int(patients.max()) + 1
     held = np.isin(patients, torch.randperm(count)[: max(1, count // HELD)].numpy())
     rows, decide = np.flatnonzero(~held), np.flatnonzero(held)
     network = build_classifier(NETWORK, targets.shape[1])
-    return network, Labelled(images, targets, rows, decide), seed
-
-
-def _learnt(network: Classifier, data: Labelled, seed: int, go_on: GoOn) -> Classifier:
-    """Draws nothing: neither the stage nor such a network has anything random."""
-    stage = ClassifierStage(network, NETWORK, data, compute=Compute(), name="reader")
-    fit(stage, seed=seed, report=lambda history: go_on())
+    data = Labelled(images, targets, rows, decide)
+    fit(ClassifierStage(network, NETWORK, data, compute=Compute(), name="reader"), seed=seed)
     return network
 
 

@@ -18,7 +18,7 @@ from monai.networks.nets import VQVAE
 from torch import Tensor, nn
 
 from anonymize.data.batches import HeldImages, Images, in_batches
-from anonymize.threads import one_thread
+from anonymize.inference import one_thread
 from anonymize.training.compute import Compute, Part
 from anonymize.training.loop import BatchStage, Figures, Mean, fit
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from anonymize import flow
 from anonymize.anonymizer import Anonymizer
+from anonymize.inference import one_thread
 from anonymize.release import movement, transform
 from anonymize.release.figures import Figures
 from anonymize.release.intake import Candidate
@@ -23,7 +24,6 @@ from anonymize.release.radiograph import Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
 from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.sparing import taper
-from anonymize.threads import one_thread
 
 
 @dataclass(frozen=True)

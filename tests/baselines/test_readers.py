@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from quarters import SIDE, blocks
-from sets_made_up import people
+from sets_made_up import people, threads
 
 import anonymize
 from anonymize.auc import plain_auc
@@ -84,6 +84,20 @@ def test_they_follow_from_what_is_released():
         torch.set_num_threads(threads)
     assert torch.equal(torch.get_rng_state(), state)
     assert np.array_equal(read(GIVEN), other)
+
+
+def test_networks_are_the_same_to_the_last_bit_whatever_torch_has(monkeypatch):
+    """Training images are changed at random, and what is read is rounded: see the weights."""
+    learning(monkeypatch, 2)
+    monkeypatch.setattr(readers, "READERS", 2)
+    rows, weights = np.arange(len(GIVEN)), []
+    for number in (1, 2, 2):
+        with threads(number):
+            networks = Readers.fit(GIVEN, rows, 7).networks
+        weights.append([v for n in networks for v in n.state_dict().values()])
+    first, *others = weights
+    for other in others:
+        assert all(map(torch.equal, first, other))
 
 
 def test_what_the_others_do_not_know_nobody_reads():

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anonymize.inference import one_thread
 from anonymize.release.preparation import Release
 from anonymize.release.sets.spool import Spool, Spooled, SpooledImages
 from anonymize.release.sets.whose import targets
 from anonymize.release.uniform import of_gray
 from anonymize.set_anonymizer import Radiographs, SetAnonymizer
-from anonymize.threads import one_thread
 
 PURPOSE = b"anonymize set release, version 1"
 
