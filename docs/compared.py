@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from cells import (
     READINGS,
@@ -16,11 +17,12 @@ from cells import (
 )
 from reproduced import results
 
+from attacks.evaluation.floors import TASK, TASK_SETS
 from attacks.measuring.estimates import GroupRate
 from attacks.recommending.evidence import strongest as highest
 from attacks.reporting.readings import ALL, MATCHED, NAMES, auc, figures, floors, meaning
 from attacks.reporting.tables import false_match_rate, in_words, signed, text
-from attacks.results import Attack, Method
+from attacks.results import Attack, Method, Results
 
 SETS, CODES, MIXED = "sets", "codes", "codes_own"
 WHOLE = ("sets_whole", "sets_read", "sets_coarse", "sets_uses")  # everybody has all patches shown
@@ -163,6 +165,44 @@ def very_films() -> str:
         guesses = [guessed(method, "precision_at_1", which) for which in READINGS]
         rows.append([title, f"{best} {linked[0]}", linked[1], *guesses])
     return text((["released as", *header], rows), [meaning(own), *floors(own)])
+
+
+def recommended() -> str:
+    """What attackers find in the mosaic that the README names, and in the same of coarse structure
+    where films are looked for; a way of attacking a row, what is reached without looking beside."""
+    own, mosaic = _mosaic("sets_read")
+    floor = {f.name: f for f in own.floors}
+    (_, single), together = mosaic.strongest_by_image, mosaic.privacy[SETS]
+    rows = []
+    for who, attack, beside in (
+        ("who has one output", single, TASK),
+        ("who is told which outputs show one person", together, TASK_SETS),
+    ):
+        known = (floor[beside].matched, floor[beside].auc)
+        read = " / ".join(f"{one.mean:.2f}" for one in known)
+        found = [reading(attack, which) for which in READINGS]
+        rows.append([f"{who}, AUC", *found, f"a classifier of real images, told as much: {read}"])
+    for band, of in (({}, ""), ({"band": "coarse"}, ", of coarse structure")):
+        _, method = _mosaic("sets_before_after", uses=1, **band)
+        both = [guessed(method, "precision_at_1", which).split("; ") for which in READINGS]
+        found = [rate.partition(" ")[2] for rate, _ in both]
+        rows.append([f"who holds a film that went in, outputs in which it is found{of}", *found])
+        rows[-1].append(" / ".join(luck for _, luck in both))
+    header = ["`mosaic:g=4,m=16,warp=0.1,read=1`, attacked by", *map(NAMES.get, READINGS), "beside"]
+    return text((header, rows), [])
+
+
+def _mosaic(key: str, **more: Any) -> tuple[Results, Method]:
+    """An evaluation, and the bent mosaic of sixteen people in it whose labels are read."""
+    wanted = {"g": 4, "m": 16, "warp": 0.1, "read": 1} | more
+    known = wanted.keys() | {"band"}
+    (found,) = (
+        method
+        for method in results(key).released
+        if method.name == "mosaic"
+        and {k: v for k, v in method.options.items() if k in known and v is not None} == wanted
+    )
+    return results(key), found
 
 
 def members() -> str:

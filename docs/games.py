@@ -179,8 +179,8 @@ def _against(
             counts = (len(found), sum(less < 0 for _, less, _ in found), below, len(sure) - below)
             levels = several(one.mean for one in real if one), several(own for own, _, _ in found)
             known = set[str]().union(*(kind.options for kind in own.generators))
-            named = {name: value for name, value in options.items() if name in known}
-            less = less_control(own, attacker, which, named)
+            told = {name: value for name, value in options.items() if name in known}
+            less = less_control(own, attacker, which, told)
             less = less or several(less for _, less, _ in found).replace("-", "−")
             rows.append([title, SHORT[which], *levels, less, *map(str, counts)])
     header = ["attacker", "impostors", "AUC on real images", "on generators", "less the control"]

@@ -111,8 +111,8 @@ class DrawnPairs:
             tally = table @ (drawn[first] * drawn[second])
             found.append(self._of(drawn, *_cumulated(tally)))
         whole = {name: np.concatenate([f[name] for f in found]) for name in found[0]}
-        for name, (auc, share) in shares.items():
-            whole[name] = auc + share * (whole[name] - auc)
+        for name, (value, share) in shares.items():
+            whole[name] = value + share * (whole[name] - value)
         return whole
 
     def _steadied(
