@@ -76,4 +76,6 @@ def _is_dicom(data: bytes) -> bool:
     group, element = data[:2], data[2:4]
     explicit = re.fullmatch(rb"[A-Z]{2}", data[4:6]) is not None
     implicit = data[6:8] == b"\0\0" and len(data) > 8
-    return group in (b"\x02\0", b"\x08\0") and element[1:2] == b"\0" and (explicit or implicit)
+    little = group in (b"\x02\0", b"\x08\0") and element[1:2] == b"\0"
+    big = group == b"\0\x08" and element[:1] == b"\0"
+    return (little and (explicit or implicit)) or (big and explicit)

@@ -102,10 +102,12 @@ def read_candidate(
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
             raise Refused(found.refusal, found.detail)
-        data, status = contents(found, release.places, pool)
-        sha256 = hashlib.sha256(data).hexdigest()
-        known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
+        data, status, unfit = contents(found, release.places, pool)
+        sha256 = "" if unfit else hashlib.sha256(data).hexdigest()
         known = replace(known, known=_known(found, sha256, data, release, pool))
+        if unfit:
+            raise unfit
+        known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
         job = release.labels.job(found.path)
         done = _is_done(found, sha256, job, release)
         if done or known_before(found.path, sha256):
@@ -158,14 +160,18 @@ def _known(
     found: Found, sha256: str, data: bytes, release: Release, pool: WorkerPool
 ) -> tuple[str, ...] | None:
     """What a DICOM file says of people, for the search of all paths that are kept and of labels;
-    also of one that is refused. None for another file."""
+    also of one that is refused, ANYBODY of one that no worker gets through. None for another file.
+    """
     searched = release.labels.sources or not release.naming.hashed
     if not searched or not formats.is_dicom(found.path, data):
         return None
     entry = release.journal.entries.get(found.path)
-    if entry is not None and entry.sha256 == sha256 and entry.known is not None:
+    if sha256 and entry is not None and entry.sha256 == sha256 and entry.known is not None:
         return tuple(entry.known)
-    return tuple(sorted(pool.call(people.in_header, data)))
+    try:
+        return tuple(sorted(pool.call(people.in_header, data)))
+    except Refused:
+        return (people.ANYBODY,)
 
 
 def _is_done(found: Found, sha256: str, job: Job | None, release: Release) -> bool:
@@ -183,10 +189,13 @@ def _is_done(found: Found, sha256: str, job: Job | None, release: Release) -> bo
 
 def contents(
     found: Found, places: Places, pool: WorkerPool
-) -> tuple[bytes, os.stat_result | State]:
-    """The bytes of a file or of an archive's entry; the state of what holds them."""
+) -> tuple[bytes, os.stat_result | State, Refused | None]:
+    """The bytes of a file or of an archive's entry; the state of what holds them; why no picture
+    may be made of these bytes, of which there are the first ``storage.HEAD`` alone then."""
     if places.objects is not None:
-        return places.objects.read(found.path)
+        data, state = places.objects.read(found.path, whole=False)
+        large = state.st_size > MAX_BYTES
+        return data, state, Refused(Reason.TOO_LARGE) if large else None
     try:
         if found.member is None:
             return _file(places.root / found.path, places.root)
@@ -199,16 +208,16 @@ def contents(
         link = error.errno in (errno.ELOOP, errno.ENOTDIR)  # what a link on the way gives
         reason = Reason.SYMLINK if link else Reason.UNREADABLE
         raise Refused(reason, type(error).__name__) from None
-    return pool.call(archives.inflated, packed, found.member), status
+    return pool.call(archives.inflated, packed, found.member), status, None
 
 
-def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
-    """A file's bytes and its state, which did not change meanwhile."""
+def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result, Refused | None]:
+    """A file's bytes and its state, and whether it is too large or changed meanwhile."""
     data, before = storage.read_regular(path, MAX_BYTES, root)
     after = path.lstat()
     same = ("st_ino", "st_size", "st_mtime_ns")
     if len(data) > MAX_BYTES:
-        raise Refused(Reason.TOO_LARGE)
+        return data[: storage.HEAD], after, Refused(Reason.TOO_LARGE)
     if len(data) != after.st_size or any(getattr(before, k) != getattr(after, k) for k in same):
-        raise Refused(Reason.CHANGING)
-    return data, after
+        return data[: storage.HEAD], after, Refused(Reason.CHANGING)
+    return data, after, None

@@ -14,6 +14,7 @@ from anonymize.errors import UsageError
 
 # 1980-01-01 UTC, the oldest date that every archive format holds: file times tell nothing.
 CONSTANT_TIME = 315_532_800
+HEAD = 1 << 24  # bytes of what is too large, or damaged, that are looked at: no header has more
 LED_AWAY = "a folder became a link"
 HANDLES = Path("/proc/self/fd")  # Linux's: a path through a descriptor
 # The device, not the file, is the cause: going on would quarantine everything else.

@@ -124,11 +124,16 @@ def test_paths_that_say_what_a_header_knows_are_seen():
     [
         *(("Müller^Anna", "mueller/1"), ("Иванов^Иван", "Ivanov/1"), ("Li^Wu", "liwu/1.png")),
         *(("Wang^XiaoMing=王^小明", "王小明/1.png"), ("O'Neil^Pat", "oneil/1.png")),
+        *(("Kim^Min-su", "kimminsu"), ("Wu^Li Na", "linawu/1"), ("Doe-Ray^Mi", "midoeray.png")),
+        *(("ﾔﾏﾀﾞ^ﾀﾛｳ", "やまだ/1.png"), ("Yamada=山田=やまだ", "ヤマダ/1.png")),
+        *(("کریمی^علی", "كريمي/1.png"), ("محمـد", "محمد.png")),
+        *(("Παπαδόπουλος^Νίκος", "Papadopoulos/1"), ("Ðorđević^Ana", "djordjevic/1")),
     ],
 )
 def test_names_are_seen_however_they_are_spelled(name, path):
     made = dicom.changed(SpecificCharacterSet="ISO_IR 192", PatientName=name)
     assert told(path, dicom.file(made))
+    assert paths.tell([path], dicom.file(made))
 
 
 def test_whatever_numbers_a_person_a_visit_or_an_order_is_known():

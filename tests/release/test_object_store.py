@@ -16,6 +16,7 @@ from anonymize.errors import UsageError
 from anonymize.release.machines import object_store, upload
 from anonymize.release.machines.object_store import Objects, StoreError
 from anonymize.release.machines.upload import Record
+from anonymize.release.reasons import Refused
 from anonymize.release.review import session
 from anonymize.release.review.pictures import Pictures, view
 from anonymize.release.workers.worker_pool import Limits
@@ -225,7 +226,7 @@ def test_a_store_that_dies_in_the_middle_stops_and_the_same_command_goes_on(
 def test_one_object_may_be_forbidden_but_not_all(store, monkeypatch, tmp_path, error, listed, code):
     store.fill("in/", FEW)
 
-    async def get(self, path):
+    async def get(self, path, whole):
         raise error(SECRET)
 
     def listing(self):
@@ -248,7 +249,7 @@ def test_one_object_may_be_forbidden_but_not_all(store, monkeypatch, tmp_path, e
 
 
 def test_a_server_that_drips_for_ever_is_given_up(store, monkeypatch):
-    async def get(self, path):
+    async def get(self, path, whole):
         await asyncio.sleep(600)
 
     monkeypatch.setattr(Objects, "_get", get)
@@ -295,6 +296,19 @@ def test_a_person_sees_inputs_and_what_is_sent_to_quarantine_leaves_the_store(st
     store.fill("out/", {withdrawn: before[withdrawn]})  # somebody brings it back
     assert store.apply().exit_code == 3
     assert store.tree("out/") == tree(tmp_path / "out")
+
+
+def test_of_an_object_that_is_too_large_the_beginning_is_read(store, monkeypatch):
+    monkeypatch.setattr(object_store, "MAX_BYTES", 40)
+    monkeypatch.setattr(object_store, "HEAD", 30)
+    content = {"in/small": bytes(range(40)), "in/large": bytes(range(50))}
+    store.fill("", content)
+    inputs = store.objects("in/")
+    assert inputs.read("small", whole=False)[0] == content["in/small"]
+    data, state = inputs.read("large", whole=False)
+    assert (data, state.st_size) == (bytes(range(30)), 50)
+    with pytest.raises(Refused, match="too-large"):
+        inputs.read("large")
 
 
 def test_a_table_that_is_too_large_is_not_uploaded_in_part(store, monkeypatch):

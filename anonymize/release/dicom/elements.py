@@ -83,6 +83,15 @@ class _Level:
 def read_file(data: bytes) -> File:
     """The elements of a file with or without preamble and meta information. Raises DicomError:
     anything else than a whole DICOM file."""
+    meta, syntax, at = begun(data)
+    if syntax.deflated:
+        data, at = inflated(data[at:]), 0
+    return File(meta, syntax, parse(data, at, syntax)[0])
+
+
+def begun(data: bytes) -> tuple[list[Element], Syntax, int]:
+    """The meta information of a file, its transfer syntax, and where its data set begins. Raises
+    DicomError: these are damaged, or the syntax is not read."""
     at = 132 if data[128:132] == b"DICM" else 0
     meta: list[Element] = []
     if data[at : at + 2] == b"\x02\0":
@@ -92,10 +101,7 @@ def read_file(data: bytes) -> File:
         uid = EXPLICIT_LITTLE if data[at + 4 : at + 6] in SHORT | LONG else IMPLICIT_LITTLE
     if uid not in SYNTAXES:
         raise UnknownSyntax("a transfer syntax that is not read")
-    syntax = SYNTAXES[uid]
-    if syntax.deflated:
-        data, at = inflated(data[at:]), 0
-    return File(meta, syntax, parse(data, at, syntax)[0])
+    return meta, SYNTAXES[uid], at
 
 
 def inflated(data: bytes) -> bytes:

@@ -32,6 +32,9 @@ LONGEST_BYTES = 1024  # of a private value without representation that is taken 
 KEYS = TAGS["keys"]
 BIRTH = tag("PatientBirthDate")
 TELLING = TEXT - words("IS DS TM AS CS")
+# Katakana lie 96 behind hiragana. Persian and final letters; the stroke that stretches a word.
+ALIKE: dict[int, int | None] = {kana: kana - 0x60 for kana in range(0x30A1, 0x30F7)}
+ALIKE |= str.maketrans("\u06cc\u0649\u06a9\u0629", "\u064a\u064a\u0643\u0647", "\u0640")
 FREE = words("SH LO LT ST UC UT PN AE")
 
 
@@ -173,10 +176,11 @@ def _joined(tokens: list[str]) -> set[str]:
 
 
 def folded(text: str) -> str:
-    """Letters without case or accents, digits of any script as those of ASCII."""
+    """Letters without case or accents, digits of any script as those of ASCII; one letter for those
+    that are written for one another: katakana and hiragana, Arabic letters of several keyboards."""
     parts = unicodedata.normalize("NFKD", text)
     plain = (str(int(c)) if c.isdecimal() else c for c in parts if not unicodedata.combining(c))
-    return "".join(plain).casefold()
+    return "".join(plain).casefold().translate(ALIKE)
 
 
 def _telling(header: Header, options: DicomOptions) -> Iterator[tuple[Element, str, list[str]]]:

@@ -4,47 +4,41 @@ elsewhere.
 
 Coarser than :mod:`paths`, which compares one header with the path of its own file, since every path
 is compared with every header: by whole words, and longer ones inside words. A word is a name
-(folded), ``~`` and the skeleton of one, or ``#`` and the digits of an id or a date of birth.
+(folded), ``~`` and the skeleton of one, or ``#`` and the digits of an id or a date of birth; ``*``
+stands for anybody, where a header could not be searched.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import lru_cache
-from io import BytesIO
 from itertools import chain, pairwise, permutations
 from pathlib import PurePosixPath
 
-from pydicom import dcmread
-from pydicom.datadict import dictionary_has_tag, dictionary_VR
-
-from anonymize.release.dicom import paths
+from anonymize.release.dicom import carved, paths
 from anonymize.release.dicom.elements import DicomError
 from anonymize.release.dicom.header import Header, words
 from anonymize.release.dicom.identifiers import HARMLESS, MAX_STRINGS, WORD, folded, parts_of_name
 from anonymize.release.dicom.pseudonyms import DATE
-from anonymize.release.reasons import Reason, Refused
 
 ORDINARY = HARMLESS | words("anonymous anonymized covid data radiographs scan scans test train val")
 INSIDE = 5  # letters of a name that is looked for inside words; in other scripts than Latin two
 DIGITS = 4  # of an id, without leading zeros
 SHORTEST_KEY = 3  # letters and digits of an id
+ANYBODY = "*"
 LONGEST = 64  # letters of a word of a path that are looked at
 
 
 def in_header(data: bytes) -> frozenset[str]:
-    """The words of the DICOM file ``data``; of a damaged one as far as it can be read. Raises
-    Refused: so many that a release could not be searched for them all."""
+    """The words of the DICOM file ``data``; of a damaged one those of all that can be found in it.
+    ANYBODY for so many that a release could not be searched for them all."""
     try:
-        found = frozenset(_in_elements(Header.of_file(data)))
+        headers = [Header.of_file(data)]
     except DicomError:
-        found = frozenset(_in_damaged(data))
-    if len(found) > MAX_STRINGS:
-        raise Refused(Reason.DICOM_STRUCTURE, "more names than can be searched for")
-    return found
+        headers = list(carved.headers(data))
+    found = frozenset(chain.from_iterable(map(_in_elements, headers)))
+    return frozenset({ANYBODY}) if len(found) > MAX_STRINGS else found
 
 
 def of_people(called: Iterable[str], born: Iterable[str] = ()) -> frozenset[str]:
@@ -57,16 +51,6 @@ def _in_elements(header: Header) -> Iterator[str]:
     for tag, kind, values in paths.values(header):
         for value in values:
             yield from _of(tag, kind, value)
-
-
-def _in_damaged(data: bytes) -> Iterator[str]:
-    with warnings.catch_warnings(), suppress(Exception):  # whatever pydicom makes of it
-        warnings.simplefilter("ignore")
-        for element in dcmread(BytesIO(data), stop_before_pixels=True, force=True).iterall():
-            kind = dictionary_VR(element.tag) if dictionary_has_tag(element.tag) else element.VR
-            for value in element.value if element.VM > 1 else [element.value]:
-                said = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-                yield from _of(int(element.tag), kind, said)
 
 
 def _of(tag: int, vr: str, value: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import PurePosixPath
 from unicodedata import combining, normalize
 from urllib.parse import unquote
@@ -154,6 +155,9 @@ def _named(path: str, name: str, years: set[str]) -> bool:
         [RUN.findall(folded(part)) for part in group.split("^")[:3]] for group in name.split("=")
     ]
     parts = {word for group in groups for words in group for word in words if len(word) > 1}
+    for group in groups:  # Min-su is minsu as well, and Kim Min-su kimminsu
+        whole = list(filter(None, map("".join, group)))
+        parts.update(whole, *(map("".join, permutations(whole, n)) for n in (2, 3)))
     lost = NOT_ASCII.sub("", normalize("NFC", name)).casefold()  # as M_ller is called
     parts.update(word for word in RUN.findall(lost) if len(word) >= SHORTEST_LOST)
     words = RUN.findall(path)
@@ -217,6 +221,7 @@ def _latin(text: str) -> str:
 
 def skeleton(text: str) -> str:
     """Letters that spellings of a name have in common, each once."""
+    text = text.replace("ου", "ou").replace("dj", "đ")
     text = _latin(text).replace("ph", "f").replace("ck", "k").replace("h", "")
     text = re.sub("([aou])e", r"\1", text).translate(str.maketrans("jywq", "iivk"))
     return re.sub(r"(.)\1+", r"\1", SIBILANTS.sub("s", text))

@@ -24,7 +24,7 @@ from anonymize.errors import UsageError
 from anonymize.release.archives import MAX_NAME, Found
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.storage import StorageError, device_errors, write_whole
+from anonymize.release.storage import HEAD, StorageError, device_errors, write_whole
 from anonymize.release.workers.worker_pool import Limits, WorkerPool
 
 ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", re.DOTALL)
@@ -146,8 +146,9 @@ class Objects:
                     raise UsageError(f"OUT holds what no release does: {refusal}") from None
             yield Path(folder)
 
-    def read(self, path: str) -> tuple[bytes, State]:
-        """An object, as it was at one moment.
+    def read(self, path: str, *, whole: bool = True) -> tuple[bytes, State]:
+        """An object, as it was at one moment; unless it must be ``whole``, of one larger than is
+        read the first ``storage.HEAD`` bytes.
 
         Raises:
             Refused: it is gone, larger than is read, or may not be read though others are listed.
@@ -159,7 +160,7 @@ class Objects:
             for pause in (*PAUSES, None):
                 try:
                     with _store_errors():
-                        return sync(self._store.loop, self._get, path, timeout=LASTING)
+                        return sync(self._store.loop, self._get, path, whole, timeout=LASTING)
                 except (AbsentError, DeniedError):
                     raise
                 except StoreError:
@@ -193,15 +194,22 @@ class Objects:
     def _call(self, method: str, **wanted: Any) -> Any:
         return self._store.call_s3(method, timeout=LASTING, Bucket=self.bucket, **wanted)
 
-    async def _get(self, path: str) -> tuple[bytes, State]:
-        found = await self._store._call_s3("get_object", Bucket=self.bucket, Key=self.prefix + path)
+    async def _get(self, path: str, whole: bool) -> tuple[bytes, State]:
+        named = {"Bucket": self.bucket, "Key": self.prefix + path}
+        found = await self._store._call_s3("get_object", **named)
+        state = State(found["ContentLength"], int(found["LastModified"].timestamp() * 1e9))
         async with found["Body"] as body:
-            if found["ContentLength"] > MAX_BYTES:
+            large = state.st_size > MAX_BYTES
+            if large and whole:
                 raise Refused(Reason.TOO_LARGE)
-            data = await body.read()
+            data = b"" if large else await body.read()
+        if large:
+            found = await self._store._call_s3("get_object", Range=f"bytes=0-{HEAD - 1}", **named)
+            async with found["Body"] as body:
+                data = await body.read()
         if len(data) != found["ContentLength"]:
             raise OSError("broken off")
-        return data, State(len(data), int(found["LastModified"].timestamp() * 1e9))
+        return data, state
 
     @cached_property
     def _store(self) -> Any:

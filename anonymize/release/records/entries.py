@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from anonymize.release.dicom import known
 from anonymize.release.reasons import Reason
@@ -77,10 +78,11 @@ class Entries:
         return self._table.one("SELECT 1 FROM known LIMIT 1") is not None
 
     def tell(self, path: str) -> bool:
-        """Whether a path under IN holds a word that a header of this release, or a table, knows."""
+        """Whether a path under IN holds a word that a header of this release, or a table, knows;
+        every path may where a header could not be searched."""
+        words = chain((known.ANYBODY,), chain.from_iterable(known.in_path(path)))
         return any(
             self._table.one("SELECT 1 FROM known WHERE word = ?", _word(word)) is not None
-            for words in known.in_path(path)
             for word in words
         )
 
