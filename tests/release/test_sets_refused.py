@@ -31,6 +31,8 @@ def test_nobody_is_guessed(tmp_path):
     saved, film = "ward/Smith4_0.png", gray(40).astype(int)
     again = pillow((1.1 * film + 2).clip(0, 255).astype(np.uint8), "JPEG", quality=75)
     files["again.jpg"] = (again, "a third", 0)  # the same film
+    inverted = "ward/Smith6_0.png"
+    files["negative.png"] = (png(255 - gray(60), 8, 0), "a fourth", 0)
     for n in range(2):
         files[f"{n}.dcm"] = (chest(n, "one person"), f"two ids {n}", 0)
     case = Case(tmp_path, files=files).begin()
@@ -38,7 +40,7 @@ def test_nobody_is_guessed(tmp_path):
     case.apply(people=people(files, leave_out=["ward/Smith2_0.png"]))
     found = quarantine(tmp_path / "out-private")
     unknown = {"stranger.png", "ward/Smith2_0.png", "twin.png", twin, "0.dcm", "1.dcm"}
-    unknown |= {"again.jpg", saved}
+    unknown |= {"again.jpg", saved, "negative.png", inverted}
     assert {path for path, why in found.items() if why == "unknown-patient"} == unknown
     assert found["notes.txt"] == "not-an-image"
     used = {row["input"] for row in rows((tmp_path / "out-private/map.csv").read_bytes())}

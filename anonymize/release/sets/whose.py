@@ -1,8 +1,9 @@
 """Whose each image is: by a table of the user's, or by DICOM headers; never guessed.
 
 Whoever counts as two people breaks what a method promises, so a contradiction makes all images that
-it is about unknown: of one header, or of one film that was saved again, brighter or compressed. Two
-people who count as one break nothing: so do, in all other images, those whom a contradiction joins.
+it is about unknown: of one header, or of one film that was saved again, brighter, compressed or as
+its negative. Two people who count as one break nothing: so do, in all other images, those whom a
+contradiction joins.
 """
 
 from collections import defaultdict
@@ -21,7 +22,7 @@ DISPUTED = "its header names one patient, --patients several"
 TWICE = "the same picture under several patients"
 # Correlation of two sketches from which on they show one film: of 3,000 children's radiographs no
 # two people's exceed 0.975, and a film as JPEG, brighter or of another gamma stays above 0.993.
-ONE_FILM = 0.99
+ONE_FILM = 0.99  # of a negative as much below 0, where two people come to -0.25
 BLOCK = 256  # sketches that are compared with all others at a time
 
 
@@ -84,7 +85,7 @@ def _shown_twice(
     found, people = set(), set[tuple[str, str]]()
     for start in range(0, len(images), BLOCK):
         rows = slice(start, start + BLOCK)
-        same = sketches[rows] @ sketches.T >= ONE_FILM
+        same = np.abs(sketches[rows] @ sketches.T) >= ONE_FILM
         same |= which[rows, None] == which  # also of one gray level, which has no sketch
         same &= whose[rows, None] != whose
         row, other = np.nonzero(same)
