@@ -5,7 +5,7 @@ import pytest
 from archive_specimens import archive
 from release_specimens import KINDS, command, fill, quarantine, tree
 
-from anonymize.release import verify
+from anonymize.release import patients, verify
 from anonymize.release.dicom import paths
 from anonymize.release.labels.options import LabelOptions
 
@@ -33,6 +33,9 @@ PATIENTS_KNOWN = {
     "ids in a table called otherwise": {"t.tab": b"file\tPatient ID\n"},
     "ids in a table without extension": {"people": b"file,Hospital Number\n"},
     "names in French": {"t.csv": "fichier;Nom;Pr\u00e9nom\n".encode()},
+    "names in Spanish": {"t.csv": b"ruta;Paciente\n"},
+    "names in Russian, by a program of Windows": {"t.csv": "файл;Фамилия\n".encode("cp1251")},
+    "names in Japanese": {"t.csv": "画像,氏名\n".encode("shift_jis")},
     "JSON lines": {"t.jsonl": b'{"file": "a.png", "mrn": 1}\n'},
     "a workbook with macros": {"t.xlsm": b"PK"},
     "a packed table": {"t.csv.gz": b"\x1f\x8b\x08"},
@@ -148,6 +151,51 @@ TELLING += ["PID471177", "471177", "24121948", "5.3.2021/x"]
 
 def test_paths_that_tell_the_patient_are_seen():
     assert [path for path in TELLING if not paths.tell([path], DICOM)] == []
+
+
+PEOPLE = (
+    *(
+        "Paciente",
+        "Nombre del paciente",
+        "Nº paciente",
+        "Fecha de nacimiento",
+        "Prénom",
+        "Sobrenome",
+    ),
+    *("Codice fiscale", "Imię i nazwisko", "PESEL", "Příjmení", "Fødselsnummer", "Henkilötunnus"),
+    *("Hasta adı", "Soyadı", "Họ tên", "Фамилия", "ФИО пациента", "Дата рождения", "Επώνυμο"),
+    *(
+        "姓名",
+        "患者ID",
+        "病历号",
+        "氏名",
+        "ﾌﾘｶﾞﾅ",
+        "カルテ番号",
+        "환자명",
+        "생년월일",
+        "اسم المريض",
+        "שם",
+    ),
+    *("Patient ID", "Last Name", "MRN", "Geburtsdatum"),
+)
+OF_FILES = (
+    "path",
+    "image",
+    "Alter",
+    "edad",
+    "sexe",
+    "Befund",
+    "label",
+    "архив",
+    "年齢",
+    "view",
+    "",
+)
+
+
+def test_columns_of_people_are_known_in_several_languages():
+    assert [title for title in PEOPLE if not patients.is_of_people(title)] == []
+    assert [title for title in OF_FILES if patients.is_of_people(title)] == []
 
 
 RESERVED = (

@@ -153,9 +153,16 @@ def test_a_path_that_calls_a_patient_of_the_table_is_not_kept(release, asked, tm
     assert sum(k.endswith(".png") for k in hashed) == 2  # no path is in there
 
 
-def test_all_that_a_table_calls_people_is_searched_for_in_paths(release, asked):
+HEADS = (
+    "path,patient_id,Last Name,First Name,Date of Birth,MRN,Address,age\n",
+    "path,patient_id,Nazwisko,Imię,Data urodzenia,PESEL,Address,age\n",
+    "path,patient_id,氏名,名前,生年月日,患者番号,Address,age\n",
+)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_all_that_a_table_calls_people_is_searched_for_in_paths(release, asked, head):
     files = ["Meier/1.png", "w/Anna_2.png", "w/24-12-1948.png", "X4711/3.png", "Hauptstr/4.png"]
-    head = "path,patient_id,Last Name,First Name,Date of Birth,MRN,Address,age\n"
     who = "P1,Meier,Anna,24.12.1948,X-4711,Hauptstr. 5,70\n"
     table = head + "".join(f"{path},{who}" for path in files)
     done = release(dict.fromkeys(files, PICTURE), **asked(table, "age", names=None))

@@ -11,7 +11,7 @@ from anonymize.release.dicom.header import words
 from anonymize.release.dicom.identifiers import WORD, folded
 from anonymize.release.dicom.pseudonyms import is_one
 from anonymize.release.dicom.terms import TERMS, WORDS
-from anonymize.release.patients import NAMED
+from anonymize.release.patients import is_of_people
 
 PATIENT = "patient_id"
 PSEUDONYM = 32  # characters; as in DICOM headers
@@ -57,8 +57,7 @@ def written_name(name: str) -> str:
     may travel."""
     if (known := meaning(name)) is not None:
         return known
-    letters = re.sub(r"[\W\d_]", "", name).casefold()
-    if NAMED.fullmatch(letters) or not _is_finding(name) or name != name.strip():
+    if is_of_people(name) or not _is_finding(name) or name != name.strip():
         raise UsageError(
             f"--columns: {shown(name)} cannot be released: its name is not made of words for "
             f"findings; name {WAY}"

@@ -20,13 +20,12 @@ from anonymize.release.labels import read
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.table import IMAGE
 from anonymize.release.metadata.columns import PATIENT, meaning, read_value, shown, written_name
-from anonymize.release.patients import NAMED
+from anonymize.release.patients import BIRTH, is_of_people, letters_of
 from anonymize.release.places import Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.workers.worker_pool import WorkerPool
 
 OPTION = "--table"
-BIRTH = re.compile("birth|dob|geb")
 PLACE = re.compile("address|mail")  # of many people
 
 
@@ -198,8 +197,8 @@ def _patients(names: Sequence[str]) -> int | None:
 
 def _people(names: Sequence[str]) -> tuple[list[int], list[int]]:
     """The columns that name people or number them, and those of days of birth."""
-    known_as = [re.sub(r"[\W\d_]", "", name).casefold() for name in names]
-    telling = [place for place, letters in enumerate(known_as) if NAMED.fullmatch(letters)]
+    known_as = [*map(letters_of, names)]
+    telling = [place for place, name in enumerate(names) if is_of_people(name)]
     born = [place for place in telling if BIRTH.search(known_as[place])]
     others = (place for place in telling if not PLACE.search(known_as[place]))
     return [place for place in others if place not in born], born
