@@ -60,16 +60,16 @@ def test_sets_are_mixed_at_the_size_of_the_files_once(tmp_path):
     """A mean of the fine picture, reduced, and the same for who asks again with another lot."""
     options = DataOptions(patients=40, images=40, size=16, cache=tmp_path, workers=1)
     data, large = (Dataset.open(options.model_copy(update={"size": size})) for size in (16, 48))
-    kept, given = tmp_path / "out" / "kept.npz", {"progress": lambda done, total: None}
+    kept = tmp_path / "out" / "kept.npz"
     sizes = [(48, 40)] * 3 + [(200, 10)]  # a stray one changes nothing
-    found = sets_as_files(load("k-same:k=3,seed=1"), data, sizes, kept, **given)
+    found = sets_as_files(load("k-same:k=3,seed=1"), data, sizes, kept, display=Silent())
     assert found.pixels.shape == (40, 1, 16, 16)
     row = int(np.flatnonzero(found.there)[0])
     people = found.contributors.image[row]
     mean = large.images.batch(people[people >= 0]).mean(dim=0)[0]
     expected = resize((mean.numpy() * 255).round().astype(np.uint8), 16)
     np.testing.assert_array_equal(found.pixels[row, 0].numpy(), expected)
-    again = sets_as_files(load("k-same:k=3,seed=2"), data, [(48, 40)], kept, **given)
+    again = sets_as_files(load("k-same:k=3,seed=2"), data, [(48, 40)], kept, display=Silent())
     np.testing.assert_array_equal(again.pixels, found.pixels)
     np.testing.assert_array_equal(again.contributors.image, found.contributors.image)
     assert kept.stat().st_mode & 0o777 == 0o600  # it says who is in which output
@@ -97,8 +97,8 @@ def test_sets_of_16_bits_keep_their_gray_levels(tmp_path):
     options = DataOptions(source="folder", root=tmp_path, size=16, cache=tmp_path / "cache")
     data = Dataset.open(options.model_copy(update={"workers": 1}))
     assert data.images.dtype == np.uint16
-    given = {"progress": lambda done, total: None}
-    found = sets_as_files(load("k-same:k=2,seed=1"), data, [(32, 32)], tmp_path / "k.npz", **given)
+    kept, method = tmp_path / "k.npz", load("k-same:k=2,seed=1")
+    found = sets_as_files(method, data, [(32, 32)], kept, display=Silent())
     shown = found.pixels[found.there]
     assert shown.dtype == torch.float32
     assert shown.mean() == pytest.approx(0.5, abs=0.02)
