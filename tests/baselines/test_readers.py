@@ -1,6 +1,7 @@
 """Labels that networks read in outputs: what is shown, by none that learnt from who is in it."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -172,16 +173,11 @@ STRANGERS = blocks(PATIENTS, 2)
 
 def test_strangers_read_whoever_is_released(monkeypatch):
     """One set of readers, which learnt from them alone, for all sets; also under a key."""
-    learnt, fit = [], Readers.fit
-
-    def noted(given, rows, seed):
-        learnt.append(given)
-        return fit(given, rows, seed)
-
-    monkeypatch.setattr(Readers, "fit", noted)
+    fit = Mock(wraps=Readers.fit)
+    monkeypatch.setattr(Readers, "fit", fit)
     method = anonymize.load("mosaic:g=2,m=2,read=1").fit(STRANGERS).keyed(bytes(32))
     first, other = method.released(SHOWN), method.released(GIVEN)
-    assert [len(given) for given in learnt] == [len(STRANGERS)]
+    assert [len(call.args[0]) for call in fit.call_args_list] == [len(STRANGERS)]
     assert first.labels.shape == (len(first), SHOWN.targets.shape[1])
     assert np.isfinite(first.labels).all()
     assert len({int(g) for g in other.groups}) < 3 * 4  # nobody is dealt into lots

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import killing
 import pytest
@@ -132,11 +133,8 @@ def test_an_output_that_cannot_be_read_again_stops_the_run(release, monkeypatch)
 
 
 def test_the_manifest_of_an_earlier_call_is_not_taken_for_a_later_ones(release, monkeypatch):
-    def full(out):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     release(FILES)
-    monkeypatch.setattr(facts, "withdraw", full)
+    monkeypatch.setattr(facts, "withdraw", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(StorageError):
         release({"more.png": KINDS["rgba.png"]})
     monkeypatch.undo()

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -228,19 +229,11 @@ def test_one_object_may_be_forbidden_but_not_all(store, monkeypatch, tmp_path, e
     async def get(self, path):
         raise error(SECRET)
 
-    def listing(self):
-        raise StoreError("no permission")
-
     monkeypatch.setattr(Objects, "_get", get)
-    prepared = object_store.Objects.listing
-
     if not listed:
-        calls = itertools.count()
-        monkeypatch.setattr(
-            Objects,
-            "listing",
-            lambda self: (prepared if next(calls) < 3 else listing)(self),
-        )
+        refused = Mock(side_effect=StoreError("no permission"))
+        listings = itertools.chain([Objects.listing] * 3, itertools.repeat(refused))
+        monkeypatch.setattr(Objects, "listing", lambda self: next(listings)(self))
     said = store.run(f"{store.address}in", "out")
     assert said.exit_code == code
     if code == 3:

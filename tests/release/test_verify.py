@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -57,9 +58,7 @@ def test_a_release_is_sound(out):
 
 
 def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, monkeypatch):
-    def refuse(*args):
-        raise Refused(Reason.VERIFICATION)
-
+    refuse = Mock(side_effect=Refused(Reason.VERIFICATION))
     monkeypatch.setattr(verification, "verify", refuse)
     done = release({"DOE_JANE/1957/gray8.png": KINDS["gray8.png"]})
     assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
@@ -126,9 +125,7 @@ def test_whatever_is_done_to_it_is_found(out, what):
 
 
 def test_a_second_name_is_found_where_no_file_has_extended_attributes(out, monkeypatch):
-    def none(path, follow_symlinks):
-        raise OSError(errno.ENOTSUP, "not supported")
-
+    none = Mock(side_effect=OSError(errno.ENOTSUP, "not supported"))
     monkeypatch.setattr(os, "listxattr", none, raising=False)
     assert flaws(out) == []
     os.link(out / "rgb.jpg", out.parent / "second")

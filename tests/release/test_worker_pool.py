@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import misbehaviour
 import numpy as np
@@ -17,6 +18,8 @@ from anonymize.release import decode, encode
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.workers import plain, sandbox, wire, worker_pool
 from anonymize.release.workers.worker_pool import Limits, WorkerPool, WorkerPoolError
+
+no_process = Mock(side_effect=OSError(11, "Resource temporarily unavailable"))
 
 pytestmark = pytest.mark.processes
 LIMITS = Limits(seconds=1, memory=1 << 27)
@@ -107,12 +110,9 @@ def test_what_a_worker_answers_is_never_run(workers, tmp_path):
 
 
 def test_an_answer_without_room_here_is_not_the_next_ones(workers, monkeypatch):
-    def full(*args):
-        raise MemoryError
-
     before = workers.call(misbehaviour.nothing)
     with monkeypatch.context() as patch, refused(Reason.MEMORY):
-        patch.setattr(wire, "received", full)
+        patch.setattr(wire, "received", Mock(side_effect=MemoryError))
         workers.call(misbehaviour.nothing)
     assert workers.call(misbehaviour.nothing) != before
 
@@ -160,10 +160,6 @@ def test_an_orphan_ends_with_its_time(tmp_path):
         time.sleep(0.05)
     assert worker._process.poll() is not None
     assert pid == worker._process.pid
-
-
-def no_process(*args, **kwargs):
-    raise OSError(11, "Resource temporarily unavailable")
 
 
 def test_a_worker_that_does_not_start_is_tried_again(monkeypatch):
