@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 from quarters import SIDE, blocks
-from sets_made_up import people, threads
+from release_specimens import threads
+from sets_made_up import people
 
 import anonymize
 from anonymize.auc import plain_auc
@@ -74,15 +75,11 @@ def test_whoever_went_in_taught_no_reader_of_it(targets, monkeypatch):
 
 def test_they_follow_from_what_is_released():
     """From its gray levels, and not from the number of threads or what else torch draws."""
-    pixels, threads = SHOWN.images.pixels, torch.get_num_threads()
-    levels = (pixels * LEVELS).round() / LEVELS
-    state = torch.get_rng_state()
-    torch.set_num_threads(3 - min(threads, 2))
-    try:
+    levels = (SHOWN.images.pixels * LEVELS).round() / LEVELS
+    state, number = torch.get_rng_state(), 3 - min(torch.get_num_threads(), 2)
+    with threads(number):
         other = read(GIVEN, HeldImages(levels))
-        assert torch.get_num_threads() == 3 - min(threads, 2)
-    finally:
-        torch.set_num_threads(threads)
+        assert torch.get_num_threads() == number
     assert torch.equal(torch.get_rng_state(), state)
     assert np.array_equal(read(GIVEN), other)
 

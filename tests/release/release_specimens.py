@@ -112,14 +112,27 @@ def checked(*arguments):
 
 
 @contextmanager
-def refused(reason):
-    """What runs within must be refused for this reason."""
+def refused(reason, detail=None):
+    """What runs within must be refused for this reason, and in these words where there are any."""
     found = None
     try:
         yield
     except Refused as refusal:
-        found = refusal.reason
-    assert found is reason, found
+        found = refusal
+    assert found, "it was not refused"
+    assert found.reason is reason, found.reason
+    assert detail in (None, found.detail)
+
+
+@contextmanager
+def threads(number):
+    """Torch computes in so many."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def rows(data):
