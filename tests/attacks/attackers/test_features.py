@@ -1,7 +1,7 @@
 """Features of published networks. Nothing is downloaded: files are written here, and networks
 without weights are asked for by that name."""
 
-import builtins
+import sys
 from unittest.mock import Mock
 
 import numpy as np
@@ -111,14 +111,7 @@ def test_published_weights_are_asked_for_unless_it_is_said_otherwise(
 
 
 def test_timm_missing_is_an_error_that_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name == "timm":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(UsageError, match=r"pip install 'anonymize-cxr\[timm\]'"):
         pretrained("timm:resnet10t", weights="random")
 
