@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from asked import ask
 from changing import altered
+from overlapping import read_table
 from PIL import Image
 from small import SMALL
 from test_results import classification, estimate, made_up, matched, method
@@ -135,16 +136,14 @@ def test_the_command_that_is_told_runs(asked, root, tmp_path, monkeypatch):
     certificate = json.loads((tmp_path / "released" / "certificate.json").read_text())
     assert certificate["measured"]["auc"][0] == 0.55
     assert certificate["measured"]["size"] == SIZE
-    with (tmp_path / "released" / "labels.csv").open() as file:
-        assert {"Mass", "Edema"} <= set(next(csv.reader(file)))
+    assert {"Mass", "Edema"} <= set(read_table(tmp_path / "released" / "labels.csv")[0])
 
 
 def test_patients_are_told_as_the_table_has_them_and_to_nobody_else(asked, root, tmp_path):
     words = typed(asked("--keep", "Mass"))
     table = tmp_path / "out" / "patients.csv"
     assert words[words.index("--patients") + 1] == str(table)
-    with table.open() as file:
-        rows = list(csv.DictReader(file))
+    rows = read_table(table)
     assert set(rows[0]) == {"path", "patient_id", "Mass"}
     assert all((root / row["path"]).is_file() for row in rows)
     assert {r["Mass"] for r in rows if int(r["patient_id"][1:]) % 2} == {"1"}

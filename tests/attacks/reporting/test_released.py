@@ -19,15 +19,8 @@ def release(tmp_path_factory):
     for n in range(3):
         smooth = Image.effect_noise((6, 6), 60 + n).resize((48, 48), Image.Resampling.BICUBIC)
         smooth.save(folder / "in" / f"patient-jones-{n}.png")
-    given = [
-        folder / "in",
-        folder / "out",
-        "--model",
-        "dp-pix:b=8,epsilon=0.1",
-        "--names",
-        "hashed",
-    ]
-    ask(anonymize, "apply", *given, "--device", "cpu", "--workers", "1")
+    given = ("--model", "dp-pix:b=8,epsilon=0.1", "--names", "hashed", "--device", "cpu")
+    ask(anonymize, "apply", folder / "in", folder / "out", *given, "--workers", "1")
     return folder / "out"
 
 
