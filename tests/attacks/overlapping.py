@@ -2,6 +2,7 @@
 
 import csv
 
+import pandas as pd
 from identities import SIDE, image_set
 from PIL import Image
 
@@ -26,14 +27,14 @@ def collections(folder):
     return owner
 
 
-def folder_of(path, pixels, patients):
+def folder_of(path, pixels, patients, **columns):
     """A data set of the reader `folder`: PNG files 0 and on, and a CSV of whose they are."""
     path.mkdir(exist_ok=True)
-    lines = ["path,patient_id"]
-    for number, (image, patient) in enumerate(zip(pixels, patients, strict=True)):
-        Image.fromarray(image).save(path / f"{number}.png")
-        lines.append(f"{number}.png,{patient}")
-    (path / "list.csv").write_text("\n".join(lines))
+    names = [f"{number}.png" for number in range(len(pixels))]
+    for name, image in zip(names, pixels, strict=True):
+        Image.fromarray(image).save(path / name)
+    listed = pd.DataFrame({"path": names, "patient_id": [*patients], **columns})
+    listed.to_csv(path / "list.csv", index=False)
 
 
 def taught_on(folder):

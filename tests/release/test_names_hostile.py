@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from release_specimens import KINDS, command, rows, tree
+from release_specimens import KINDS, command, fill, rows, tree
 
 from anonymize.csv_cells import undone
 from anonymize.release import verify
@@ -22,10 +22,7 @@ def run(release):
     """``run(names, *words)``: the command's result on files of these names, and one more."""
 
     def run(names, *words):
-        for name in (*names, "plain.png"):
-            path = release.source / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(PNG)
+        fill(release.source, dict.fromkeys((*names, "plain.png"), PNG))
         return command(release.source, release.out, *words)
 
     return run

@@ -23,11 +23,6 @@ from anonymize.release.workers import worker_pool
 from baselines.k_same import KSame
 
 
-@pytest.fixture
-def case(tmp_path):
-    return Case(tmp_path).begin()
-
-
 def contributors(case, out="out"):
     """{output: patients} of the private map."""
     found = {}

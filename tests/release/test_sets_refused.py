@@ -19,11 +19,6 @@ from anonymize.release.uniform import Uniform
 from baselines.k_same import KSame
 
 
-@pytest.fixture
-def case(tmp_path):
-    return Case(tmp_path).begin()
-
-
 def test_nobody_is_guessed(tmp_path):
     files = folder(10)
     twin = "ward/Smith0_0.png"
