@@ -2,7 +2,7 @@
 
 import csv
 
-import pandas as pd
+from film_folders import folder_of
 from identities import SIDE, image_set
 from PIL import Image
 
@@ -25,16 +25,6 @@ def collections(folder):
         Image.fromarray(pixels[0].numpy()).save(folder / name / file)
         owner[name, file] = f"p{patient}"
     return owner
-
-
-def folder_of(path, pixels, patients, **columns):
-    """A data set of the reader `folder`: PNG files 0 and on, and a CSV of whose they are."""
-    path.mkdir(exist_ok=True)
-    names = [f"{number}.png" for number in range(len(pixels))]
-    for name, image in zip(names, pixels, strict=True):
-        Image.fromarray(image).save(path / name)
-    listed = pd.DataFrame({"path": names, "patient_id": [*patients], **columns})
-    listed.to_csv(path / "list.csv", index=False)
 
 
 def taught_on(folder):

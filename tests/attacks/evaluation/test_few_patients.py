@@ -4,7 +4,7 @@ calls it."""
 import numpy as np
 import pytest
 from asked import ask
-from overlapping import folder_of
+from film_folders import folder_of
 
 from attacks.cli import main
 from attacks.results import Results

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from overlapping import folder_of
+from film_folders import folder_of
 
 from anonymize.anonymizer import load
 from anonymize.data.dataset import Dataset
