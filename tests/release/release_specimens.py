@@ -100,15 +100,22 @@ def tree(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 
 
-def command(*arguments, model="dp-pix:b=4", stdin=None):
+def called(*words, stdin=None, code=None):
+    """What comes of a command, whose exit status must be ``code`` where there is one."""
+    result = CliRunner().invoke(main, [*map(str, words)], input=stdin)
+    assert code in (None, result.exit_code), (result.exit_code, result.output)
+    return result
+
+
+def command(*arguments, model="dp-pix:b=4", **expected):
     """What comes of ``anonymize apply``; ``model``: None for none."""
     fixed = [*(("--model", model) if model else ()), "--device", "cpu"]
-    return CliRunner().invoke(main, ["apply", *map(str, arguments), *fixed], input=stdin)
+    return called("apply", *arguments, *fixed, **expected)
 
 
-def checked(*arguments):
+def checked(*arguments, **expected):
     """What comes of ``anonymize verify``."""
-    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
+    return called("verify", *arguments, **expected)
 
 
 @contextmanager
