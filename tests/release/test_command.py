@@ -89,8 +89,7 @@ def test_words_that_cannot_be_written_change_no_status(run, tmp_path, lost, give
 def test_outputs_of_removed_inputs_are_announced(run, tmp_path):
     assert "no longer in IN" not in run().stdout
     (tmp_path / "in" / "a.png").unlink()
-    result = run(code=0)
-    assert "1 released file whose input is no longer in IN" in result.stdout
+    assert "1 released file whose input is no longer in IN" in run(code=0).stdout
     assert json.loads(run("--json").stdout)["input_gone"] == 1
 
 
@@ -122,14 +121,12 @@ def test_models_that_change_nothing_are_refused(run, tmp_path, monkeypatch, spec
     if spec.startswith("wave"):
         monkeypatch.setattr(anonymize, "load", lambda spec, device: Wave(mu=0), raising=False)
         monkeypatch.setattr("anonymize.specs.check", lambda spec: None)
-    result = run(model=spec, code=2)
-    assert "changes nothing" in result.stderr
+    assert "changes nothing" in run(model=spec, code=2).stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
 
 
 def test_without_model_the_newest_run_or_advice(run, tmp_path, monkeypatch):
-    result = run(model=None, code=2)
-    assert "anonymize train --mu 0.01" in result.stderr
+    assert "anonymize train --mu 0.01" in run(model=None, code=2).stderr
     for name in ("old", "new"):
         fill(tmp_path / "runs" / name, {"model.safetensors": b"x"})
     seen = []
@@ -143,8 +140,7 @@ def test_without_model_the_newest_run_or_advice(run, tmp_path, monkeypatch):
 
 def test_plan_writes_nothing_and_tells_every_file(run, tmp_path):
     before = tree(tmp_path)
-    result = run("--plan", code=0)
-    assert "2 anonymize" in result.stdout
+    assert "2 anonymize" in run("--plan", code=0).stdout
     fill(tmp_path / "in", {"bad.png": b"x", "notes.txt": b"x"})
     assert "quarantine  damaged             bad.png" in run("--plan").stdout
     result = run("--plan", "--names", "hashed", "--json", code=3)
@@ -159,8 +155,7 @@ def test_plan_writes_nothing_and_tells_every_file(run, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
     assert run().exit_code == 3
     done = tree(tmp_path)
-    result = run("--plan")
-    assert "2 done" in result.stdout
+    assert "2 done" in run("--plan").stdout
     assert tree(tmp_path) == done
 
 

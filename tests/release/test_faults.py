@@ -163,11 +163,9 @@ def test_a_disk_that_is_full_and_one_that_is_read_only(release, small_disk, tmp_
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes((1 << 20) - 20_000))  # room for a folder and a few files
     arguments = release.source, out, "--private", private, "--workers", 1
-    result = command(*arguments, code=4)
-    assert "No space left on device" in result.stderr
+    assert "No space left on device" in command(*arguments, code=4).stderr
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    result = command(*arguments, code=2)
-    assert "OUT cannot be written: it is read-only" in result.stderr
+    assert "OUT cannot be written: it is read-only" in command(*arguments, code=2).stderr
     subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
     ballast.unlink()
     command(*arguments, code=0)

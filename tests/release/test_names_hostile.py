@@ -30,8 +30,7 @@ def run(release):
 
 @pytest.mark.parametrize("names", [FORMULAS, HIDDEN])
 def test_they_are_quarantined_where_names_are_kept(run, release, names):
-    result = run(names, "--names", "keep", code=3)
-    assert "use --names hashed" in result.stdout
+    assert "use --names hashed" in run(names, "--names", "keep", code=3).stdout
     assert set(tree(release.out)) == {"plain.png", "manifest.csv"}
     listed = rows((release.private / "quarantine.csv").read_bytes())
     assert {undone(row["input"]): row["reason"] for row in listed} == dict.fromkeys(

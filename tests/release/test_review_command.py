@@ -83,8 +83,7 @@ def test_the_port_is_this_machines_own(out, monkeypatch):
 def test_sigterm_is_143(out, monkeypatch):
     command("in", "out")
     monkeypatch.setattr(server, "serve", ended_by(Terminated()))
-    result = review(out, code=143)
-    assert "2 not looked at" in result.stdout
+    assert "2 not looked at" in review(out, code=143).stdout
 
 
 def test_what_is_no_release_is_one_line(out, tmp_path):
@@ -100,5 +99,4 @@ def test_without_the_extra_the_way_out_is_named(out, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("starlette.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "anonymize.release.review.guard")
-    result = review(out, code=2)
-    assert "anonymize-cxr[review]" in result.stderr
+    assert "anonymize-cxr[review]" in review(out, code=2).stderr

@@ -187,8 +187,7 @@ def test_the_command(case):
         ([*more, "--labels", case.base / "who.csv"], "--canonical leaves no place for labels"),
         (more[:2], "none of these files says whose it is, as DICOM headers do: give --patients"),
     ):
-        wrong = command(*args, *arguments, model="k-same:k=3", code=2)
-        assert words in wrong.stderr
+        assert words in command(*args, *arguments, model="k-same:k=3", code=2).stderr
     done = command(*args, *more, model="k-same:k=3", code=0)
     for words in ("12 went into outputs", "NOT SHOWN", "no differential privacy", "0.333"):
         assert words in done.stdout

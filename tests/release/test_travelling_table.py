@@ -371,5 +371,4 @@ def test_the_command(release, tmp_path):
     assert "the smallest group that all columns make has 2 files" in found.output
     looked = checked(release.out, code=0)
     assert "the smallest group that all columns make has 2 files" in looked.output
-    refused = command(*given, code=2)
-    assert "--table needs --columns" in refused.output
+    assert "--table needs --columns" in command(*given, code=2).output
