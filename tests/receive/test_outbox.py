@@ -6,8 +6,8 @@ import time
 from unittest.mock import Mock
 
 import pytest
-from receiving import until
 from release_specimens import rows
+from waited import until
 
 from anonymize.errors import UsageError
 from anonymize.receive import outbox as module

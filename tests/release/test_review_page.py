@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from release_specimens import (
     tree,
 )
 from set_specimens import chest
+from waited import until
 
 from anonymize.release import pipeline
 from anonymize.release.burned_in.options import TextOptions
@@ -59,11 +59,7 @@ class Page:
 
     def until(self, expression):
         """Waits for JavaScript to be true."""
-        end = time.monotonic() + SECONDS
-        while not (found := self.driver.execute_script(f"return {expression}")):
-            assert time.monotonic() < end, expression
-            time.sleep(0.02)
-        return found
+        return until(lambda: self.driver.execute_script(f"return {expression}"), SECONDS)
 
     def press(self, key):
         self.driver.find_element("tag name", "body").send_keys(key)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,6 +12,7 @@ import misbehaviour
 import numpy as np
 import pytest
 from release_specimens import KINDS, InProcess, command, fill, quarantine, refused, tree
+from waited import until
 
 from anonymize.release import decode, encode
 from anonymize.release.reasons import Reason, Refused
@@ -128,8 +128,7 @@ def test_closing_does_not_wait_and_leaves_no_process():
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(made.call, misbehaviour.hang)
         (worker,) = made._alive
-        while not worker._busy.locked():
-            time.sleep(0.01)
+        until(worker._busy.locked)
         made.close()
         assert isinstance(answer.exception(60), Refused)  # long before it would have answered
     assert not Path(f"/proc/{pid}").exists()
@@ -155,10 +154,7 @@ def test_an_orphan_ends_with_its_time(tmp_path):
     worker = next(iter(made._alive))
     wire.send(worker._channel, wire.question(misbehaviour.hang, ()))
     worker._channel.close()
-    limit = time.monotonic() + 60
-    while worker._process.poll() is None and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert worker._process.poll() is not None
+    until(lambda: worker._process.poll() is not None)
     assert pid == worker._process.pid
 
 
