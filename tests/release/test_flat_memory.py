@@ -104,11 +104,9 @@ def finished(folder, number):
     alike |= dict(zip(COUNTS, (str(number), str(number), "0", "0"), strict=True))
     rows = []
     for i in range(number):
-        path = folder / f"{i // 1000:04d}" / f"{i:07d}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"%d" % i)
-        digest = hashlib.sha256(b"%d" % i).hexdigest()
-        row = alike | {"output": str(path.relative_to(folder)), "sha256": digest}
+        path, content = f"{i // 1000:04d}/{i:07d}.png", b"%d" % i
+        fill(folder, {path: content})
+        row = alike | {"output": path, "sha256": hashlib.sha256(content).hexdigest()}
         rows.append(tuple(row.values()))
     (folder / "manifest.csv").write_bytes(csv_bytes(MANIFEST_COLUMNS, rows))
 
