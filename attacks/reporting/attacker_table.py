@@ -74,8 +74,7 @@ def _seeds(results: Results) -> list[str]:
 def _together(found: Generators, key: str, row: str) -> str:
     """Of all seeds, in the reading of a row."""
     of_rows = {readings.SHORT[MATCHED]: found.matched, readings.SHORT[ALL]: found.auc}
-    auc = of_rows.get(row, {}).get(key)
-    return "–" if auc is None else _between(auc)
+    return _between(of_rows.get(row, {}).get(key))
 
 
 def _first_guesses(results: Results) -> Iterator[list[str]]:
@@ -112,12 +111,12 @@ def _by_reading(
     is in a release at all."""
     for n, reading in enumerate(readings.measured(results)):
         yield readings.SHORT[reading], [_auc(attack, reading) for attack in attacks]
-        alone = [_one_pair(attack, reading) for attack in attacks]
+        alone = [_between(readings.one_pair(a, reading) if a else None) for a in attacks]
         if not n and any(cell != "–" for cell in alone):
             yield f"{readings.SHORT[reading]}, one pair a patient", alone
-    members = [attack and attack.estimate("auc_members") for attack in attacks]
+    members = [a.estimate("auc_members") if a else None for a in attacks]
     if any(members):
-        yield MEMBERS, [_between(auc) if auc else "–" for auc in members]
+        yield MEMBERS, [_between(auc) for auc in members]
 
 
 def _strongest_rows(
@@ -136,12 +135,9 @@ def _auc(attack: Attack | None, reading: str) -> str:
     return NONE_ALIKE if auc is None else _between(auc)
 
 
-def _one_pair(attack: Attack | None, reading: str) -> str:
-    auc = readings.one_pair(attack, reading) if attack else None
-    return "–" if auc is None else _between(auc)
-
-
-def _between(auc: Estimate) -> str:
+def _between(auc: Estimate | None) -> str:
+    if auc is None:
+        return "–"
     low_high = "" if auc.ci95 is None else " ({:.2f}–{:.2f})".format(*auc.ci95)
     return f"{auc.mean:.3f}{low_high}"
 

@@ -1,6 +1,6 @@
 """The readings of one AUC (`reading_names`) in every table, figure and report of results.json."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from anonymize.errors import counted
 from attacks.measuring.estimates import Difference, Estimate, Figures, Generators
@@ -52,6 +52,20 @@ def one_pair(attack: Attack, reading: str) -> Estimate | None:
 def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
     """That of the strongest attacker."""
     return auc(method.strongest[1], reading) if method and method.strongest else None
+
+
+def of_strongest(results: Results, reading: str) -> Iterator[tuple[int, str, str, Figures]]:
+    """Number and title of each method, name and figures of its strongest attacker."""
+    for n, (title, method) in enumerate(results.titled):
+        name, attack = method.strongest or ("", None)
+        if attack and (own := figures(attack, reading)) is not None:
+            yield n, title, name, own
+
+
+def less_than_real(attack: Attack, reading: str) -> Difference | None:
+    """How much less an attacker reaches than on the real images; None where nobody measured it."""
+    own = figures(attack, reading)
+    return None if own is None else difference_to("real", own.differences)
 
 
 def difference_to(role: str, found: Iterable[Difference]) -> Difference | None:
