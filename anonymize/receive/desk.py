@@ -40,7 +40,6 @@ class Desk:
 
     @property
     def summary(self) -> Summary:
-        """What became of the objects so far."""
         forwarding = 0 if self._outbox is None else len(self._outbox)
         return self._tally.summary(waiting=len(self._spool), forwarding=forwarding)
 

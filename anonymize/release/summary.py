@@ -32,7 +32,6 @@ class Told:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], *, evidence: str, text: str) -> Told:
-        """What the entries of a journal say."""
         unfit: Counter[str] = Counter()
         cleaned = much = 0
         for entry in entries:

@@ -125,7 +125,6 @@ class AttackerArguments:
 
     @property
     def attackers(self) -> list[str]:
-        """Their names."""
         return shared.names(self.attacker)
 
     @property

@@ -52,7 +52,6 @@ def _privacy(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
 
 
 def _utility_rows(read: Classification) -> Iterator[tuple]:
-    """Figure and its spread."""
     parts: dict[str, Estimate | LabelAuc | None] = {
         "auc": read.auc,
         "auc_told": read.told,

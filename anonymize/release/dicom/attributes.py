@@ -55,7 +55,6 @@ class Attribute:
 
     @property
     def vrs(self) -> tuple[str, ...]:
-        """The representations that it may have."""
         return tuple(dictionary_VR(tag(self.keyword)).split(" or "))
 
     def admit(self, values: list, options: DicomOptions) -> tuple[list | None, bool]:

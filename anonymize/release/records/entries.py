@@ -95,7 +95,6 @@ class Entries:
         return (_entry(line) for (line,) in rows)
 
     def any_of(self, reason: str) -> bool:
-        """Whether there is one with this reason."""
         found = self._table.one("SELECT 1 FROM entries WHERE reason = ? LIMIT 1", (reason,))
         return found is not None
 

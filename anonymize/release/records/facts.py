@@ -45,7 +45,6 @@ class Facts:
     finished: bool = True
 
     def write(self, private: Path) -> None:
-        """Keeps them in the private folder."""
         storage.write_whole(private / FILE, plain.written(self), mode=0o600)
 
     def publish(self, journal: Journal, naming: Naming | None) -> None:

@@ -42,7 +42,6 @@ class Tables:
 
     @classmethod
     def of(cls, journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> Self:
-        """Those of a release of ``inputs``."""
         gone = frozenset(
             entry.input
             for entry in journal.entries.refused()

@@ -163,7 +163,6 @@ def _number(request: Request, work: Session) -> int:
 
 
 def _listed(number: int, entry: Entry) -> dict:
-    """A picture as the list has it."""
     figures = entry.figures or {}
     return {
         "number": number,
