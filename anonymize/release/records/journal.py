@@ -233,19 +233,17 @@ class Journal(JsonLines):
         if folders:
             made = (entry for entry in self.entries if entry.files)
             below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
-        for entry in below:
-            self._withdraw(
-                entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
-            )
-        telling = list(self.telling()) if searched else []
-        for entry in telling:
-            self._withdraw(
-                entry, Reason.IDENTIFYING_NAME, "a word of another header, or of --table"
-            )
-        labelled = list(self._telling_labels())
-        for entry in labelled:
-            self._withdraw(entry, Reason.LABELS, "a class or a mask's name that a header knows")
-        gone = (*below, *telling, *labelled)
+        name, telling = Reason.IDENTIFYING_NAME, self.telling() if searched else ()
+        gone: list[Entry] = []
+        for entries, reason, why in (
+            (below, name, "its folder's name, by another file there"),
+            (telling, name, "a word of another header, or of --table"),
+            (self._telling_labels(), Reason.LABELS, "a class or a mask's name that a header knows"),
+        ):
+            found_out = list(entries)  # among those that are left
+            for entry in found_out:
+                self._withdraw(entry, reason, why)
+            gone += found_out
         return [e for e in gone if e.reason != Reason.REVIEW.value]
 
     def telling(self) -> Iterator[Entry]:
