@@ -9,7 +9,6 @@ from attacks.reporting import readings
 from attacks.reporting.readings import ALL, MATCHED, NONE_ALIKE
 from attacks.reporting.tables import Table
 from attacks.results import Attack, Method, Results, name_of
-from attacks.titles import titles
 
 FLOOR = TrainingFree.name
 GUESSES = {
@@ -36,7 +35,8 @@ def attacker_table(results: Results) -> Table:
     histograms on the same images; first among attackers that take every image alone, then with
     those that are told which released images are of one patient.
     """
-    header = ["attacker", "knowledge", "compares", "impostors", *results.titles(), *_seeds(results)]
+    header = ["attacker", "knowledge", "compares", "impostors", *results.titles()]
+    header += readings.titles_of_several(results)
     rows = []
     for key in results.attackers:
         attacks = [method.privacy.get(key) for method in results.methods]
@@ -60,15 +60,6 @@ def attacker_table(results: Results) -> Table:
     if any(method.sets for method in results.methods):
         rows += _first_guesses(results)
     return header, [row + ["–"] * (len(header) - len(row)) for row in rows]
-
-
-def _seeds(results: Results) -> list[str]:
-    """Columns of methods with several seeds."""
-    named = titles([(one.name, one.options) for one in results.generators])
-    return [
-        f"{title}, {len(one.seeds)} seeds"
-        for title, one in zip(named, results.generators, strict=True)
-    ]
 
 
 def _together(found: Generators, key: str, row: str) -> str:

@@ -11,7 +11,7 @@ from attacks.measuring.reading_names import NAMES as NAMES
 from attacks.measuring.reading_names import SHORT as SHORT
 from attacks.measuring.reading_names import matched_like as matched_like
 from attacks.results import SETS, Attack, Method, Results, name_of
-from attacks.titles import leaves
+from attacks.titles import leaves, titles
 
 NONE_ALIKE = "no impostor is alike"
 FEW = 6  # of five independent comparisons all may fall on one side by chance (p = 0.06)
@@ -71,6 +71,13 @@ def less_than_real(attack: Attack, reading: str) -> Difference | None:
 def difference_to(role: str, found: Iterable[Difference]) -> Difference | None:
     """The one to the real images ("real"), or to the control."""
     return next((d for d in found if d.role == role), None)
+
+
+def titles_of_several(results: Results) -> list[str]:
+    """Those of its generators, or lots, that are taken together."""
+    several = results.generators
+    named = titles([(one.name, one.options) for one in several])
+    return [f"{t}, {len(one.seeds)} seeds" for t, one in zip(named, several, strict=True)]
 
 
 def kin_of(one: Generators, results: Results) -> list[tuple[str, Method]]:
