@@ -33,8 +33,7 @@ from anonymize.release.machines.parts import (
 from anonymize.release.options import Progress
 from anonymize.release.places import Naming, Places, find_naming, private_beside
 from anonymize.release.records import facts, tables
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import ABSENT, JOURNAL, PRECISION, Journal
 from anonymize.release.summary import Told, of_reasons

@@ -12,8 +12,7 @@ from typing import Any
 from anonymize.errors import DataError, UsageError, printable
 from anonymize.release.machines.shards import FILE, Finished, Shard
 from anonymize.release.places import private_beside
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.journal import JOURNAL, PRECISION, read_journal
 from anonymize.release.records.json_lines import JsonLines
 

@@ -23,8 +23,7 @@ from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import TELLING_FOLDER, Reason
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.json_lines import JsonLines
 from anonymize.release.records.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
@@ -147,7 +146,7 @@ class Journal(JsonLines):
         """Starts writing: the header of a new journal, or behind the last whole line."""
         self.places.private.chmod(0o700)
         self._remove_temporary()
-        self._begin()
+        super().open()
         if not self._whole:
             self._append(self.header)
             whole_file.sync_folder(self.places.private)

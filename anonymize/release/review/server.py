@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from anonymize.release.reasons import Refused
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.review import guard, session
 from anonymize.release.review.guard import Guard, Keys
 from anonymize.release.review.pictures import Pictures, View

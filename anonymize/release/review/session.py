@@ -21,7 +21,7 @@ from anonymize.release.machines.object_store import Objects
 from anonymize.release.places import MANIFEST, SIGNATURE, Naming, Places, private_beside
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records import facts
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import ABSENT, Journal, begun
 
