@@ -53,7 +53,8 @@ class Forwarding:
         named = {f"{number}.dcm": data for number, data in enumerate(files)}
         for name, data in named.items():  # before the outbox, which may read them at once
             (self.out / name).write_bytes(data)
-        self.deliveries, self.tally = Deliveries(self.private, to).__enter__(), Tally()
+        self.deliveries, self.tally = Deliveries(self.private, to), Tally()
+        self.deliveries.open()
         self.outbox = Outbox(archive, self.deliveries, self.out, tries, self.tally)
         for name, data in named.items():
             digest = hashlib.sha256(data).hexdigest()
@@ -67,7 +68,7 @@ class Forwarding:
 
     def end(self):
         self.outbox.close(time.monotonic() + 30)
-        self.deliveries.__exit__(None, None, None)
+        self.deliveries.close()
 
 
 def states(folder):

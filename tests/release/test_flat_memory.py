@@ -25,8 +25,7 @@ from anonymize.release.machines.shards import Shard
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 from anonymize.release.records.csv_bytes import csv_bytes
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.listed import Listed
 from anonymize.release.records.on_disk import OnDisk
 from anonymize.release.records.tables import COUNTS, MANIFEST_COLUMNS
