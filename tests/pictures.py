@@ -5,14 +5,14 @@ from contextlib import contextmanager
 import pytest
 
 # All are here before one is changed: who came later would keep the change.
-from attacks.reporting.pictures import examples, figures, tradeoff
+from attacks.reporting.pictures import figures, tradeoff
 
 
 @contextmanager
 def saving(save):
     """With ``save(figure, path)`` in the place of what writes a figure."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (examples, figures, tradeoff):
+        for module in (figures, tradeoff):
             patch.setattr(module, "save", save)
         yield
 

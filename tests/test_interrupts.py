@@ -81,11 +81,7 @@ def test_under_nohup_a_closed_terminal_ends_nothing(listen):
 
 @pytest.mark.parametrize(
     ("number", "error"),
-    [
-        (signal.SIGINT, KeyboardInterrupt),
-        (signal.SIGTERM, Terminated),
-        (signal.SIGHUP, Terminated),
-    ],
+    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated), (signal.SIGHUP, Terminated)],
 )
 def test_one_asks_and_a_later_one_ends(monkeypatch, number, error):
     before = signal.getsignal(number)

@@ -4,6 +4,7 @@ import base64
 import errno
 import io
 import os
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -35,10 +36,7 @@ def test_none_where_there_is_no_file(tmp_path):
 
 
 def failing(number):
-    def fail(*args, **kwargs):
-        raise OSError(number, os.strerror(number))
-
-    return fail
+    return Mock(side_effect=OSError(number, os.strerror(number)))
 
 
 @pytest.mark.parametrize("name", ["fdopen", "fsync"])

@@ -2,6 +2,7 @@
 
 import os
 import runpy
+from unittest.mock import Mock
 
 import pytest
 
@@ -30,11 +31,7 @@ def test_a_name_of_any_bytes_is_written_as_it_is(tmp_path):
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, function):
     path = tmp_path / "a"
     whole_file.write(path, "old")
-
-    def fail(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, function, fail)
+    monkeypatch.setattr(os, function, Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         whole_file.write(path, "new")
     assert path.read_text() == "old"

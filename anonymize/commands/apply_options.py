@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ NOT_LOOKED_FOR = (
 REASONS = "\b\nReasons why a file is not released (in DIR/quarantine.csv):\n" + "\n".join(
     f"  {reason.value:<19} {reason.meaning}" for reason in Reason
 )
-SHARED = (
+shared = common.options_in_order(  # of every command that releases files
     click.option(
         "--model", "spec", metavar="RUN|FILE|METHOD", help="[the newest run under ./runs]"
     ),
@@ -121,13 +121,6 @@ SHARED = (
         help="Map, journal and quarantine list. [OUT-private]",
     ),
 )
-
-
-def shared(command: Callable) -> Callable:
-    """The options of every command that releases files, in this order in its ``--help``."""
-    for option in reversed(SHARED):
-        command = option(command)
-    return command
 
 
 def options_of(

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,17 @@ def _device(context: click.Context, parameter: click.Parameter, name: str) -> st
 device_option = click.option(
     "--device", default="auto", callback=_device, help="auto, cpu, cuda, cuda:1, mps."
 )
+
+
+def options_in_order(*given: Callable) -> Callable:
+    """Options that several commands share, in this order in their ``--help``."""
+
+    def decorate(command: Callable) -> Callable:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def workers_option(words: str):

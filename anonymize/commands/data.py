@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize import whole_file
-from anonymize.commands.common import PATH
+from anonymize.commands.common import PATH, options_in_order
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from anonymize.data.table import Table
 
-_OPTIONS = (
+_OPTIONS = options_in_order(
     click.option("--source", help="Name of the data set's reader. [phantom]"),
     click.option("--root", type=PATH, help="Folder of the data set."),
     click.option("--size", type=int, help="Images are size × size pixels. [64]"),
@@ -57,9 +57,7 @@ def data_options(command: Callable) -> Callable:
         values = {name: value for name, value in given.items() if value is not None}
         return command(validated(DataOptions, values), as_json=as_json, **own)
 
-    for option in reversed(_OPTIONS):
-        parsed = option(parsed)
-    return parsed
+    return _OPTIONS(parsed)
 
 
 @click.group(epilog="Example: anonymize data show --source covid19 --root /data/covid19")

@@ -12,11 +12,11 @@ from anonymize.csv_cells import undone
 from anonymize.data.sources.folder import entries_of
 from anonymize.data.sources.listing import read_csv
 from anonymize.data.table import COLUMNS
-from anonymize.errors import DataError, UsageError, counted
+from anonymize.errors import DataError, UsageError
 from anonymize.release.dicom.identifiers import HARMLESS, folded
 from anonymize.release.dicom.paths import RUN, squeezed
 from anonymize.release.labels.texts import class_name
-from anonymize.release.sets.people import People
+from anonymize.release.sets.people import People, check_rows
 
 OPTION = "--patients"
 OTHERS = frozenset({*COLUMNS, "path", "labels"})  # columns that are no label
@@ -38,12 +38,7 @@ def people_of(table: Path) -> People:
     listing, names = entries_of(table, Path(), OPTION)
     entries = read_csv(table, OPTION, ())
     nobody = listing["patient_id"] == ""  # whose files are quarantined
-    wrong = Counter(filter(None, listing["problem"][~nobody]))
-    if wrong:
-        reasons = ", ".join(f"{count} × {reason}" for reason, count in wrong.items())
-        raise DataError(f"{OPTION}: {counted(wrong.total(), 'row')} cannot be used ({reasons})")
-    if listing["image_id"].duplicated().any():
-        raise DataError(f"{OPTION} lists a path twice; list each once")
+    check_rows(OPTION, listing["problem"][~nobody], listing["image_id"])
     targets = {name: listing[name].to_numpy(float) for name in names}
     for number, name in enumerate(entries.columns, 1):
         if name in OTHERS:

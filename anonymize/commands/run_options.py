@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_compute
+from anonymize.commands.common import PATH, device_option, find_compute, options_in_order
 from anonymize.commands.progress import display
 from anonymize.display import Display, Silent
 from anonymize.errors import UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Part = Literal["classifier", "verifier"]
 FINISHED = {None: SUMMARY, "classifier": CLASSIFIER_TEST, "verifier": VERIFIER_TEST}
 QUICK = "quick"
-_OPTIONS = (
+run_options = options_in_order(
     click.option("--config", default=QUICK, help="A configuration by name, or a YAML file."),
     click.option("--source", help="Name of the data set's reader. [phantom]"),
     click.option("--root", type=PATH, help="Folder of the data set."),
@@ -33,15 +33,8 @@ _OPTIONS = (
     click.option("--seed", type=int, help="Of every random choice. [0]"),
     click.option("--resume", type=PATH, help="Continue this run."),
     click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
+    device_option,
 )
-
-
-def run_options(command: Callable) -> Callable:
-    """The options of every command that trains."""
-    command = device_option(command)
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @dataclass(frozen=True)

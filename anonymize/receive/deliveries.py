@@ -1,9 +1,7 @@
 """The journal of what was forwarded: append-only, private, one line a try."""
 
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
@@ -27,7 +25,7 @@ class Delivery:
     why: str = ""
 
 
-class Deliveries(JsonLines, AbstractContextManager):
+class Deliveries(JsonLines):
     """The deliveries to one destination, by output; the file holds those to others, too."""
 
     def __init__(self, private: Path, to: str) -> None:
@@ -42,13 +40,6 @@ class Deliveries(JsonLines, AbstractContextManager):
                 "and what waits is forwarded, perhaps again"
             ) from None
         self._last = {d.output: d for d in found if d.to == to}
-
-    def __enter__(self) -> Self:
-        self._begin()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def of(self, output: str, sha256: str) -> Delivery:
         """What is known of a file; of one that was made anew, nothing."""

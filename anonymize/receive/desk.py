@@ -11,7 +11,7 @@ from anonymize.receive.spool import Spool
 from anonymize.receive.tally import Summary, Tally
 from anonymize.release import pipeline, storage
 from anonymize.release.preparation import Release
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.listed import Listed
 from anonymize.release.summary import Told
 from anonymize.release.workers.worker_pool import WorkerPool
@@ -40,7 +40,6 @@ class Desk:
 
     @property
     def summary(self) -> Summary:
-        """What became of the objects so far."""
         forwarding = 0 if self._outbox is None else len(self._outbox)
         return self._tally.summary(waiting=len(self._spool), forwarding=forwarding)
 

@@ -72,7 +72,6 @@ class Node:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
         return self._server.server_address[1]
 
     def close(self, deadline: float = 0.0, meanwhile: Callable[[], object] = bool) -> None:

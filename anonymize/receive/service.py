@@ -70,7 +70,8 @@ def receive(
         opened = stack.enter_context(prepared.opened())
         stack.enter_context(closing(pool))
         if archive is not None and deliveries is not None:
-            stack.enter_context(deliveries)
+            deliveries.open()
+            stack.callback(deliveries.close)
             tries = options.forward.tries
             outbox = Outbox(archive, deliveries, opened.places.out, tries, tally)
             stack.callback(outbox.close)

@@ -40,7 +40,6 @@ class Summary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts by their names."""
         return {name: n for name, n in vars(self).items() if name != "told"}
 
 
@@ -56,7 +55,6 @@ class Tally:
             self._counts[name] += number
 
     def summary(self, *, waiting: int, forwarding: int) -> Summary:
-        """What was counted so far."""
         with self._lock:
             counts: dict[str, Any] = dict(self._counts)
             return Summary(**counts, waiting=waiting, forwarding=forwarding)

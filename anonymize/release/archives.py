@@ -166,15 +166,20 @@ def _check_whole(infos: list[zipfile.ZipInfo], directory: int) -> None:
         raise Refused(Reason.ARCHIVE, "entries overlap")
 
 
+def is_no_path(text: str) -> bool:
+    """True for a path that climbs, is absolute, or cannot be one on a disk."""
+    return "\0" in text or any(
+        part in ("", ".", "..") or len(os.fsencode(part)) > MAX_NAME for part in text.split("/")
+    )
+
+
 def _leads_out(info: zipfile.ZipInfo) -> bool:
     """True for a path that is absolute, climbs, or means something else on another system."""
     name = info.orig_filename
     if info.filename != name or "\\" in name or not name.isprintable():
         return True
-    parts = name.removesuffix("/").split("/")
-    return parts[0].endswith(":") or any(
-        part in ("", ".", "..") or len(os.fsencode(part)) > MAX_NAME for part in parts
-    )
+    path = name.removesuffix("/")
+    return path.partition("/")[0].endswith(":") or is_no_path(path)
 
 
 def _unfit(info: zipfile.ZipInfo) -> tuple[Reason | None, str]:

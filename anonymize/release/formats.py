@@ -12,6 +12,7 @@ EXTENSIONS = {
     "TIFF": (".tif", ".tiff"),
     "DICOM": (".dcm", ".dicom", ".dic", ".ima"),
 }
+SIGNATURES = {"PNG": (PNG_SIGNATURE,), "JPEG": (b"\xff\xd8\xff",), "TIFF": (b"II*\0", b"MM\0*")}
 PICTURES = frozenset(extension for known in EXTENSIONS.values() for extension in known)
 OTHER_EXTENSIONS = frozenset(
     f".{name}"
@@ -37,12 +38,9 @@ def recognise(name: str, data: bytes) -> str:
     picture is named for what it is, so that it cannot be lost silently."""
     if data[128:132] == b"DICM":  # a preamble may make it a TIFF file too
         return "DICOM"
-    if data.startswith(PNG_SIGNATURE):
-        return "PNG"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "JPEG"
-    if data[:4] in (b"II*\0", b"MM\0*"):
-        return "TIFF"
+    for format, begins in SIGNATURES.items():
+        if data.startswith(begins):
+            return format
     path = PurePosixPath(name)
     extension = path.suffix.lower()
     if _is_dicom(data) or (extension in EXTENSIONS["DICOM"] and CONTROL.search(data)):

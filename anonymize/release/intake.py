@@ -27,7 +27,7 @@ from anonymize.release.metadata import table
 from anonymize.release.places import Places
 from anonymize.release.radiograph import MAX_BYTES, Radiograph
 from anonymize.release.reasons import Reason, Refused, as_refusal
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.workers.worker_pool import WorkerPool, WorkerPoolError
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ class Method:
 
     @classmethod
     def of(cls, model: Anonymizer) -> Method:
-        """That of ``model``."""
         from anonymize.set_anonymizer import SetAnonymizer
 
         told = model.name, model.fingerprint, model.mu, model.is_differentially_private

@@ -13,14 +13,18 @@ from anonymize.release import formats, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom.identifiers import folded
 from anonymize.release.dicom.paths import LEGACY
-from anonymize.release.formats import EXTENSIONS, OTHER_EXTENSIONS, PICTURES, SYSTEM_FILES
-from anonymize.release.raster.containers import PNG_SIGNATURE
+from anonymize.release.formats import (
+    EXTENSIONS,
+    OTHER_EXTENSIONS,
+    PICTURES,
+    SIGNATURES,
+    SYSTEM_FILES,
+)
 from anonymize.release.reasons import Reason
 
 HEAD = 132  # bytes that tell DICOM
 HEADER, LINES = 1 << 16, 20  # bytes and lines of a table in which its header must end
 NO_TABLES = PICTURES | OTHER_EXTENSIONS
-MAGIC = PNG_SIGNATURE, b"\xff\xd8\xff", b"II*\0", b"MM\0*"
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 UNREAD = frozenset(
     f".{kind}"
@@ -119,7 +123,7 @@ def _names(path: Path, root: Path) -> bool:
     if suffix in NO_TABLES or name in SYSTEM_FILES or name.endswith(".nii.gz"):
         return False
     data = _head(path, root, HEADER)
-    if data.startswith(MAGIC):  # a picture, whatever it is called
+    if any(map(data.startswith, SIGNATURES.values())):  # a picture, whatever it is called
         return False
     if suffix in UNREAD or formats.CONTROL.search(data.replace(b"\0", b"")):
         return True

@@ -48,6 +48,11 @@ class Places:
         return {"OUT": self.out} if alone else {"IN": self.source, "OUT": self.out}
 
 
+def private_beside(out: Path) -> Path:
+    """The private folder of ``out``, where no other is named."""
+    return out.parent / f"{out.name}-private"
+
+
 def find_places(
     source: Path | Objects, out: Path, private: Path | None, *, by_list: bool = False
 ) -> Places:
@@ -63,7 +68,7 @@ def find_places(
     elif not source.exists():
         raise UsageError("IN does not exist; give a folder of radiographs, or one file")
     source, out = source.resolve(), out.resolve()
-    private = (private or out.with_name(f"{out.name}-private")).resolve()
+    private = (private or private_beside(out)).resolve()
     named = {"IN": source, "OUT": out, "the private folder": private}
     for first, a in named.items():
         for second, b in named.items():

@@ -18,7 +18,7 @@ from anonymize.release.labels import account
 from anonymize.release.labels.carry import carry
 from anonymize.release.preparation import Release
 from anonymize.release.reasons import Reason, Refused, as_refusal
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.journal import Journal
 from anonymize.release.records.tables import sheet_of
 from anonymize.release.storage import StorageError

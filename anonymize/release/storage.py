@@ -151,16 +151,15 @@ def read_regular(path: Path, limit: int, root: Path | None = None) -> tuple[byte
         NotRegularError: no regular file; not a byte was read.
         OSError: as ``open_beneath``.
     """
-    with opened_regular(path, root) as stream:
+    with opened_regular(path, root or path.parent) as stream:
         status = os.fstat(stream.fileno())
         # Room for all of ``limit`` would be taken at once, whatever the file holds.
         return stream.read(min(limit, status.st_size) + 1), status
 
 
 @contextmanager
-def opened_regular(path: Path, root: Path | None = None) -> Iterator[BinaryIO]:
+def opened_regular(path: Path, root: Path) -> Iterator[BinaryIO]:
     """A regular file, to read; what is none is closed unread. As :func:`read_regular`."""
-    root = root or path.parent
     descriptor = open_beneath(root, path.relative_to(root).as_posix())
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -11,7 +11,7 @@ from anonymize.release.burned_in.options import MUCH
 from anonymize.release.labels.account import LabelSummary
 from anonymize.release.metadata.written import MetadataSummary
 from anonymize.release.reasons import Reason
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,6 @@ class Told:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], *, evidence: str, text: str) -> Told:
-        """What the entries of a journal say."""
         unfit: Counter[str] = Counter()
         cleaned = much = 0
         for entry in entries:

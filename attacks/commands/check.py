@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -13,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize import whole_file
 from anonymize.commands.common import PATH, device_option, find_compute
 from anonymize.commands.group import Failure
 from anonymize.commands.progress import display
 from anonymize.display import counter
 from anonymize.errors import UsageError
 from attacks.commands import shared
-from attacks.commands.known_answers import answer
 
 if TYPE_CHECKING:
     from attacks.check.run import Outcome
 
+FILE = "known_answers.json"
 QUICK = {
     "data.patients": 60,
     "data.images": 240,
@@ -85,7 +87,7 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
     if known_answers:
         if quick:
             raise UsageError("--known-answers has no --quick; set data.patients and data.images")
-        answer(shared.changes(asked), attackers, out, as_json=as_json, device=device)
+        _answer(shared.changes(asked), attackers, out, as_json=as_json, device=device)
         return
     if asked["source"] or asked["root"] or out:
         raise UsageError("--source, --root and --out are of --known-answers; add it")
@@ -106,7 +108,10 @@ def command(attackers, quick, known_answers, out, as_json, device, **asked) -> N
                 click.echo(_line(outcome), err=as_json)
             if not changes:  # one by one: all of them take hours
                 remember({key: faults(outcomes[key])})
-    _tell(_rows(outcomes), as_json=as_json)
+    every = _rows(outcomes)
+    if as_json:
+        click.echo(json.dumps(every, indent=2))
+    _count((o["status"] for o in every), ("passed", "failed", "not applicable"), as_json=as_json)
     if changes:
         click.echo("not kept for evaluations: --quick or --set changed the options", err=as_json)
     if failed := sorted(key for key, found in outcomes.items() if faults(found)):
@@ -145,12 +150,9 @@ def _rows(outcomes: dict[str, list[Outcome]]) -> list[dict[str, Any]]:
     ]
 
 
-def _tell(every: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(every, indent=2))
-    counted: Counter[str] = Counter(outcome["status"] for outcome in every)
-    states = ("passed", "failed", "not applicable")
-    click.echo(", ".join(f"{counted[state]} {state}" for state in states), err=as_json)
+def _count(outcomes: Iterable[str], known: Sequence[str], *, as_json: bool) -> None:
+    counted = Counter(outcomes)
+    click.echo(", ".join(f"{counted[one]} {one}" for one in known), err=as_json)
 
 
 def _line(outcome) -> str:
@@ -162,3 +164,51 @@ def _line(outcome) -> str:
         figure = f"AUC {outcome.auc:.3f} ({low:.3f}–{high:.3f}), {NAMES[ALL]}"
     place = f"{outcome.attacker:<26} {outcome.case:<18}"
     return f"{outcome.status:<15} {place} {figure:<43}{outcome.why}".rstrip()
+
+
+def _answer(
+    changes: Mapping[str, Any],
+    attackers: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+    device: str,
+) -> None:
+    """Evaluates the releases of known privacy, prints the table, and keeps it in ``out``. Raises
+    Failure: an evaluation that misleads."""
+    from anonymize.configuration import load_options
+    from anonymize.data.dataset import Dataset
+    from attacks.check.known_answers import ATTACKERS, answers, table
+    from attacks.commands import progress
+    from attacks.evaluation.contents import data_contents
+    from attacks.evaluation.processes.claim import claimed, of_options
+
+    options = load_options(Path(str(files("attacks.check") / "known_answers.yaml")), dict(changes))
+    compute = find_compute(options, device)
+    names = shared.names(attackers) if attackers else ATTACKERS
+    with progress.display() as shown, TemporaryDirectory() as temporary:
+        folder = out or Path(temporary)
+        with claimed(
+            folder, Path(FILE).stem, of_options(options) | {"attackers": list(names)}
+        ) as holds:
+            data = Dataset.open(options.data, counter(shown, "preparing images"))
+            holds(data_contents(data))
+            found, evaluation = answers(
+                options, folder, compute=compute, display=shown, attackers=names
+            )
+            content = {
+                "source": evaluation.results.source.model_dump(
+                    include={"name", "images", "patients"}
+                ),
+                "seed": options.seed,
+                "attackers": list(names),
+                "changed": {k: str(v) for k, v in changes.items() if k != "data.root"},
+                "made": evaluation.results.model_dump(mode="json")["made"],
+                "answers": [one.plain() for one in found],
+            }
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            whole_file.write(folder / FILE, text)
+    click.echo(text if as_json else table(found), nl=False)
+    _count((one.verdict for one in found), ("right", "marked", "WRONG"), as_json=as_json)
+    if wrong := [one.case for one in found if one.verdict == "WRONG"]:
+        raise Failure(f"an evaluation misleads about {', '.join(wrong)}", 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize import whole_file
+from anonymize.commands.common import options_in_order
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,16 +44,8 @@ _POLICY, _RELEASE, _ANSWERS = (
         help="What a person answers to the guidelines. [OUT/answers.yaml, to be filled in]",
     ),
 )
-
-
-def policy_options(command: Callable) -> Callable:
-    """``--policy``, ``--release`` and ``--answers``."""
-    return _POLICY(_RELEASE(_ANSWERS(command)))
-
-
-def release_policy_options(command: Callable) -> Callable:
-    """The same where the release is an argument."""
-    return _POLICY(_ANSWERS(command))
+policy_options = options_in_order(_POLICY, _RELEASE, _ANSWERS)
+release_policy_options = options_in_order(_POLICY, _ANSWERS)  # where the release is an argument
 
 
 @dataclass(frozen=True)

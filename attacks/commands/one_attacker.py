@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_compute
+from anonymize.commands.common import PATH, device_option, find_compute, options_in_order
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -125,7 +125,6 @@ class AttackerArguments:
 
     @property
     def attackers(self) -> list[str]:
-        """Their names."""
         return shared.names(self.attacker)
 
     @property
@@ -204,9 +203,7 @@ def attacker_options(*, released: bool, several: Sequence[str] = ()) -> Callable
             return command(arguments=AttackerArguments(**shared), **given)
 
         read = () if several else (_ON_MISSING,)
-        for option in reversed((*((_METHOD,) if released else ()), which, *read, *_OPTIONS)):
-            parsed = option(parsed)
-        return parsed
+        return options_in_order(*[_METHOD] * released, which, *read, *_OPTIONS)(parsed)
 
     return decorate
 

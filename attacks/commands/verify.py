@@ -57,10 +57,7 @@ def command(a, b, prior, arguments) -> None:
     if same:
         click.echo(f"the {same} of both images {'is' if same == 'file' else 'are'} identical")
     click.echo(f"probability that both show the same person: {probability:.3g} (prior {prior:g})")
-    click.echo(f"a score like theirs is {_times(float(ratio))} between images of one person")
+    likely = f"{exp(abs(ratio)):.3g} times {'more' if ratio >= 0 else 'less'} likely"
+    click.echo(f"a score like theirs is {likely} between images of one person")
     for line in prepared.learnt.in_words():
         click.echo(line)
-
-
-def _times(log_ratio: float) -> str:
-    return f"{exp(abs(log_ratio)):.3g} times {'more' if log_ratio >= 0 else 'less'} likely"

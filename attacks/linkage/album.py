@@ -25,7 +25,7 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions
 from anonymize.release.labels import collect
 from anonymize.release.listing import walk
-from anonymize.release.places import MANIFEST
+from anonymize.release.places import MANIFEST, private_beside
 from anonymize.release.records import manifests
 from anonymize.release.records.tables import MAP
 from attacks.attackers.format import facts
@@ -148,7 +148,7 @@ def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table
 def is_release(folder: Path) -> bool:
     """Whether `anonymize apply` wrote it: it has a manifest, sound or not, or its private folder
     lies beside it."""
-    beside = folder.resolve().with_name(f"{folder.resolve().name}-private")
+    beside = private_beside(folder.resolve())
     return os.path.lexists(folder / MANIFEST) or (beside / MAP).is_file()
 
 

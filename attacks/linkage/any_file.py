@@ -12,12 +12,11 @@ import numpy as np
 from anonymize.data.image_files import read_gray, resize
 from anonymize.errors import DataError
 from anonymize.release.decode import picture
-from anonymize.release.formats import EXTENSIONS, recognise
+from anonymize.release.formats import PICTURES, recognise
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Refused
 
 HEAD = 1 << 20  # bytes that tell whether a file may be an image
-SUFFIXES = {suffix for known in EXTENSIONS.values() for suffix in known}
 
 
 def is_candidate(path: Path) -> bool:
@@ -27,7 +26,7 @@ def is_candidate(path: Path) -> bool:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             return stat.S_ISDIR(mode) or path.is_symlink()
-        if path.suffix.lower() in SUFFIXES:
+        if path.suffix.lower() in PICTURES:
             return True
         with path.open("rb") as file:
             recognise(path.name, file.read(HEAD))

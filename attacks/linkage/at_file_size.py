@@ -24,6 +24,7 @@ from anonymize.data.batches import HeldImages
 from anonymize.data.dataset import Dataset
 from anonymize.data.image_files import Load, reading, resize
 from anonymize.data.table import COLUMNS
+from anonymize.display import Display, counter
 from anonymize.seeds import derive_seed
 from anonymize.set_anonymizer import SetAnonymizer
 from attacks.knowledge.set_release import Released, released_by
@@ -87,18 +88,20 @@ def released_as_files(
 
 
 def sets_as_files(
-    model: SetAnonymizer, data: Dataset, sizes: Sequence[Size], kept: Path, *, progress: Report
+    model: SetAnonymizer, data: Dataset, sizes: Sequence[Size], kept: Path, *, display: Display
 ) -> Released:
     """What a method that sees many images makes of each part of ``data``, at the longest side of
-    most files, which are outputs of one size, and then at the size of ``data``; arguments as of
-    :func:`released_as_files`."""
+    most files, which are outputs of one size, and then at the size of ``data``; other arguments as
+    of :func:`released_as_files`."""
     if kept.is_file():
         return Released.read(kept)
     side, kind = data.images.size, data.images.dtype
     sides = Counter(map(max, sizes))
     usual = max(sides, key=lambda one: (sides[one], one), default=side)
     options = data.options.model_copy(update={"size": usual})
-    large = data if options.size == side else Dataset.open(options, progress)
+    prepared = counter(display, "preparing images")
+    large = data if options.size == side else Dataset.open(options, prepared)
+    display.at("putting images together")
     made = released_by(model, large, device=torch.device("cpu"), bits=8 * kind.itemsize)
     images, top = made.pixels[:, 0].numpy(), np.iinfo(kind).max
     whole = kind == np.uint8  # else gray levels are parts of the largest

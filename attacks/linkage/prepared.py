@@ -161,7 +161,7 @@ def _released(
     trained = wanted.chosen.level.trained or place(PARTS)[1].is_file()
     parts = PARTS if sets or trained else MEASURED
     rows = np.concatenate([data.table.part(part) for part in parts])
-    (key, kept), progress = place(parts), counter(display, "anonymizing")
+    key, kept = place(parts)
     if sizes and not kept.is_file():
         height, width = max(sizes, key=lambda size: size[0] * size[1])
         display.say(
@@ -170,11 +170,12 @@ def _released(
             "long as `anonymize apply` takes for as many files; kept for the next call"
         )
     if isinstance(model, SetAnonymizer):
-        return sets_as_files(model, data, sizes, kept, progress=progress), key
+        return sets_as_files(model, data, sizes, kept, display=display), key
 
     def released(images: Tensor) -> Tensor:
         return model(images.to(compute.device)).cpu()
 
+    progress = counter(display, "anonymizing")
     held = released_as_files(released, data, sizes, kept, rows=rows, progress=progress)
     return Released(held.pixels), key
 

@@ -28,6 +28,11 @@ class Found(Record):
     interval: Interval = Field(description="of the share, for all attackers at once")
     expected: float
 
+    @property
+    def sure(self) -> bool:
+        """Whether more are found than by a coin, for sure."""
+        return self.interval[0] > self.expected / self.files
+
 
 class Reading(Figures):
     """All figures of an attacker in one question; ``matched`` is null where no impostor is alike or

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
+from anonymize.release.places import private_beside
 from attacks.evaluation.floors import FINDINGS, equal_findings, floor_of
 from attacks.linkage.album import Album, is_release, open_both, unlisted
 from attacks.linkage.embeddings import Report, silent
@@ -38,8 +39,7 @@ class Case:
     @classmethod
     def of(cls, real: str, released: Path, private: Path | None, patients: Path | None) -> Self:
         """With the private folder beside the release, where there is one and none is named."""
-        folder = released.resolve()
-        beside = folder.parent / f"{folder.name}-private"
+        beside = private_beside(released.resolve())
         return cls(real, released, private or (beside if beside.is_dir() else None), patients)
 
     @property

@@ -14,13 +14,14 @@ import pandas as pd
 from anonymize.csv_cells import undone
 from anonymize.data.sources import columns
 from anonymize.data.sources.folder import entries_of
-from anonymize.errors import DataError, UsageError, counted
+from anonymize.errors import UsageError, counted
 from anonymize.fingerprint import sha256_file
 from anonymize.release.dicom.elements import DicomError, read_file
 from anonymize.release.dicom.header import Header
 from anonymize.release.formats import recognise
 from anonymize.release.reasons import Refused
 from anonymize.release.records.tables import MAP
+from anonymize.release.sets.people import check_rows
 from attacks.linkage.album import FILES, Album
 from attacks.linkage.duplicates import duplicates
 from attacks.measuring.covariates import covariates_of, matched_by
@@ -203,12 +204,7 @@ def with_patients(album: Album, table: Path) -> tuple[Album, int]:
     """The album with the patients, labels and facts of a CSV of its files; and how many of them it
     lists. Raises DataError: it is no such CSV, or has rows that cannot be used."""
     listing, labels = entries_of(table, Path(), "--patients")
-    wrong = Counter(filter(None, listing["problem"]))
-    if wrong:
-        reasons = ", ".join(f"{count} × {reason}" for reason, count in wrong.items())
-        raise DataError(f"--patients: {counted(wrong.total(), 'row')} cannot be used ({reasons})")
-    if listing["image_id"].duplicated().any():
-        raise DataError("--patients lists a path twice; list each once")
+    check_rows("--patients", listing["problem"], listing["image_id"])
     rows = rows_named(album, listing["image_id"].tolist())
     listing, there = listing.assign(identified=True)[rows >= 0], rows[rows >= 0]
     frame = album.table.frame.drop(columns=list(album.table.labels))

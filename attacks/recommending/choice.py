@@ -174,7 +174,7 @@ def doubts(point: Point, evidence: Evidence, wish: Wish) -> Iterable[str]:
 def frontier(points: Iterable[Point]) -> tuple[Point, ...]:
     """Those that no other surpasses in one figure without being worse in the other; a point that
     lacks a figure is on no frontier."""
-    known = [(p, (p.auc.exposed.mean, p.loss.mean)) for p in points if p.auc and p.loss]
+    known = _measured(points)
     return tuple(
         p
         for p, own in known
@@ -185,17 +185,17 @@ def frontier(points: Iterable[Point]) -> tuple[Point, ...]:
     )
 
 
-def _best(points: list[Point]) -> Point:
-    def auc(point: Point) -> float:
-        assert point.auc is not None  # it meets the wish
-        return point.auc.exposed.mean
+def _measured(points: Iterable[Point]) -> list[tuple[Point, tuple[float, float]]]:
+    """Those that have both figures, with these: AUC and loss."""
+    return [(p, (p.auc.exposed.mean, p.loss.mean)) for p in points if p.auc and p.loss]
 
-    def loss(point: Point) -> float:
-        assert point.loss is not None
-        return point.loss.mean
 
-    lowest = min(map(auc, points))
-    return min((p for p in points if auc(p) <= lowest + TIE), key=lambda p: (loss(p), auc(p)))
+def _best(points: Iterable[Point]) -> Point:
+    """Of points that meet the wish, and so have both figures."""
+    known = _measured(points)
+    lowest = min(auc for _, (auc, _) in known)
+    tied = [(point, (loss, auc)) for point, (auc, loss) in known if auc <= lowest + TIE]
+    return min(tied, key=lambda one: one[1])[0]
 
 
 def _closest(evidence: Evidence, wish: Wish, points: Iterable[Point] | None = None) -> Point | None:

@@ -61,15 +61,9 @@ class Timed:
         said: lines that are not said again; those that are go in.
     """
 
-    def __init__(
-        self,
-        display: Display,
-        deadline: Deadline,
-        title: str = "",
-        said: set[str] | None = None,
-    ) -> None:
-        self._display, self._deadline, self._title = display, deadline, title
-        self._said = set() if said is None else said
+    def __init__(self, display: Display, deadline: Deadline, title: str, said: set[str]) -> None:
+        self._display, self._deadline = display, deadline
+        self._title, self._said = title, said
 
     def at(self, place: str, done: int = 0, total: int | None = None) -> None:
         self._display.at(place, done, total)
@@ -117,7 +111,8 @@ def search(
     for spec in waiting:
         expected = forecast() or 0.0
         if expected >= deadline.left and (tried or deadline.left <= 0):
-            left_out[spec] = f"not begun: needs {in_words(expected)}, left were {_left(deadline)}"
+            left = in_words(deadline.left) if deadline.left > 0 else "none"
+            left_out[spec] = f"not begun: needs {in_words(expected)}, left were {left}"
             continue
         try:
             found = measure([*done, spec])
@@ -130,7 +125,3 @@ def search(
             done.append(spec)
         tried = True
     return Searched(found, tuple(done), left_out)
-
-
-def _left(deadline: Deadline) -> str:
-    return in_words(deadline.left) if deadline.left > 0 else "none"

@@ -9,7 +9,6 @@ from attacks.reporting import readings
 from attacks.reporting.readings import ALL, MATCHED, NONE_ALIKE
 from attacks.reporting.tables import Table
 from attacks.results import Attack, Method, Results, name_of
-from attacks.titles import titles
 
 FLOOR = TrainingFree.name
 GUESSES = {
@@ -36,7 +35,8 @@ def attacker_table(results: Results) -> Table:
     histograms on the same images; first among attackers that take every image alone, then with
     those that are told which released images are of one patient.
     """
-    header = ["attacker", "knowledge", "compares", "impostors", *results.titles(), *_seeds(results)]
+    header = ["attacker", "knowledge", "compares", "impostors", *results.titles()]
+    header += readings.titles_of_several(results)
     rows = []
     for key in results.attackers:
         attacks = [method.privacy.get(key) for method in results.methods]
@@ -62,20 +62,10 @@ def attacker_table(results: Results) -> Table:
     return header, [row + ["–"] * (len(header) - len(row)) for row in rows]
 
 
-def _seeds(results: Results) -> list[str]:
-    """Columns of methods with several seeds."""
-    named = titles([(one.name, one.options) for one in results.generators])
-    return [
-        f"{title}, {len(one.seeds)} seeds"
-        for title, one in zip(named, results.generators, strict=True)
-    ]
-
-
 def _together(found: Generators, key: str, row: str) -> str:
     """Of all seeds, in the reading of a row."""
     of_rows = {readings.SHORT[MATCHED]: found.matched, readings.SHORT[ALL]: found.auc}
-    auc = of_rows.get(row, {}).get(key)
-    return "–" if auc is None else _between(auc)
+    return _between(of_rows.get(row, {}).get(key))
 
 
 def _first_guesses(results: Results) -> Iterator[list[str]]:
@@ -112,12 +102,12 @@ def _by_reading(
     is in a release at all."""
     for n, reading in enumerate(readings.measured(results)):
         yield readings.SHORT[reading], [_auc(attack, reading) for attack in attacks]
-        alone = [_one_pair(attack, reading) for attack in attacks]
+        alone = [_between(readings.one_pair(a, reading) if a else None) for a in attacks]
         if not n and any(cell != "–" for cell in alone):
             yield f"{readings.SHORT[reading]}, one pair a patient", alone
-    members = [attack and attack.estimate("auc_members") for attack in attacks]
+    members = [a.estimate("auc_members") if a else None for a in attacks]
     if any(members):
-        yield MEMBERS, [_between(auc) if auc else "–" for auc in members]
+        yield MEMBERS, [_between(auc) for auc in members]
 
 
 def _strongest_rows(
@@ -136,12 +126,9 @@ def _auc(attack: Attack | None, reading: str) -> str:
     return NONE_ALIKE if auc is None else _between(auc)
 
 
-def _one_pair(attack: Attack | None, reading: str) -> str:
-    auc = readings.one_pair(attack, reading) if attack else None
-    return "–" if auc is None else _between(auc)
-
-
-def _between(auc: Estimate) -> str:
+def _between(auc: Estimate | None) -> str:
+    if auc is None:
+        return "–"
     low_high = "" if auc.ci95 is None else " ({:.2f}–{:.2f})".format(*auc.ci95)
     return f"{auc.mean:.3f}{low_high}"
 

@@ -43,18 +43,15 @@ def figure_rows(results: Results) -> Iterator[tuple]:
 
 def _privacy(found: Figures | None) -> Iterator[tuple[str, Estimate]]:
     """Every figure of a reading by its name."""
-    if found is not None:
-        yield from (*_estimates(found), *_operating(found), *_rates(found.breakdown))
-
-
-def _estimates(found: Figures) -> Iterator[tuple[str, Estimate]]:
+    if found is None:
+        return
     for figure in TITLES:
         if (estimate := found.estimate(figure)) is not None:
             yield APART.get(figure, figure), estimate
+    yield from (*_operating(found), *_rates(found.breakdown))
 
 
 def _utility_rows(read: Classification) -> Iterator[tuple]:
-    """Figure and its spread."""
     parts: dict[str, Estimate | LabelAuc | None] = {
         "auc": read.auc,
         "auc_told": read.told,

@@ -94,7 +94,7 @@ def said(results: Results, read: list[Read], then: str = "anonymize recommend") 
     lines = [f"Does it hide anybody? {first} {_found(real, own, results)}", _findings(read)]
     if hidden:
         return [*lines, "  Stronger attackers may find more; evaluate before you release."]
-    if not _hides_more(beside, own):
+    if not _falls(beside) or _auc(beside).mean >= _auc(own).mean:
         return [*lines, "Nor does DP-Pix, as far as these images show. What may:", f"  {then}"]
     cost = price(read[2])
     return [
@@ -127,10 +127,6 @@ def _falls(method: Method) -> bool:
     found = _difference(method)
     sure = found is not None and found.ci95 is not None and found.ci95[1] < 0
     return sure and found is not None and found.mean <= -SLIGHT
-
-
-def _hides_more(beside: Method, own: Method) -> bool:
-    return _falls(beside) and _auc(beside).mean < _auc(own).mean
 
 
 def _found(real: Method, own: Method, results: Results) -> str:

@@ -7,7 +7,6 @@ from attacks.reporting import readings
 from attacks.reporting.readings import ALL, MATCHED, difference_to
 from attacks.reporting.tables import Table, compared, in_words
 from attacks.results import Results
-from attacks.titles import titles
 
 ROLES = ("real", "control")
 NOTE = (
@@ -23,13 +22,11 @@ def generator_table(results: Results) -> Table:
     header = ["several generators or lots", "attacker", "impostors", "AUC ↓"]
     header += ["less real images", "less the control"]
     header += ["retrained ↑", "retrained − real images", "retrained − the control"]
-    named = titles([(one.name, one.options) for one in results.generators])
     rows = []
-    for title, one in zip(named, results.generators, strict=True):
+    for first, one in zip(readings.titles_of_several(results), results.generators, strict=True):
         if not (one.differences or one.matched_differences or one.retrained):
             continue
         taught = [in_words(one.retrained), *_cells(one.retrained_differences)]
-        first = f"{title}, {len(one.seeds)} seeds"
         for key in strongest_of(one, results):
             for reading in readings.measured(results):
                 auc = (one.matched if reading == MATCHED else one.auc).get(key)

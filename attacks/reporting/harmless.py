@@ -15,7 +15,8 @@ def harmless(text: str, most: int = NAME) -> str:
     """One line of at most ``most`` characters: white space is a space, and characters that show
     nothing, or turn the direction of what follows, are replaced."""
     plain = " ".join(text[: 4 * most].split())
-    shown = "".join("\N{REPLACEMENT CHARACTER}" if _hides(c) else c for c in plain)
+    hidden = {c for c in plain if unicodedata.category(c) in HIDDEN}
+    shown = "".join("\N{REPLACEMENT CHARACTER}" if c in hidden else c for c in plain)
     return shown if len(shown) <= most and len(text) <= 4 * most else f"{shown[: most - 1]}…"
 
 
@@ -24,10 +25,6 @@ def harmless_record(record: Model) -> Model:
     given = record.model_dump(mode="python", by_alias=True)
     cleaned = _cleaned(given)
     return record if cleaned == given else type(record).model_validate(cleaned)
-
-
-def _hides(character: str) -> bool:
-    return unicodedata.category(character) in HIDDEN
 
 
 def _cleaned(value: Any, most: int = NAME) -> Any:

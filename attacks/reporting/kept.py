@@ -216,10 +216,6 @@ def harmless_evaluation(evaluation: Evaluation) -> Evaluation:
     if results is evaluation.results:
         return evaluation
     new = dict(zip(evaluation.results.titles(), results.titles(), strict=True))
-    return Evaluation(
-        results,
-        {new[title]: value for title, value in evaluation.images.items()},
-        {new[title]: value for title, value in evaluation.displacements.items()},
-        {new[title]: value for title, value in evaluation.pairs.items()},
-        {new[title]: value for title, value in evaluation.runs.items()},
-    )
+    of_methods = {key: held for key, held in vars(evaluation).items() if key != "results"}
+    renamed = {key: {new[t]: one for t, one in held.items()} for key, held in of_methods.items()}
+    return Evaluation(results, **renamed)

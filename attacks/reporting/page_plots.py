@@ -1,9 +1,9 @@
 """Which pictures the page shows of an evaluation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from attacks.measuring.estimates import Estimate, Figures, LabelAuc
+from attacks.measuring.estimates import Estimate, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
 from attacks.reporting.harmless import harmless
@@ -115,7 +115,7 @@ def found_strips(results: Results) -> list[Strip]:
     strips = []
     for reading, among in AMONG.items():
         rows = []
-        for n, title, name, own in _strongest(results, reading):
+        for n, title, name, own in readings.of_strongest(results, reading):
             both = {"r_s_all": f"R_s, all patients ({name})", "r_s": "of those with several images"}
             known = {k: found for k in both if (found := own.estimate(k)) is not None}
             marks = [mark(n, title, both[k], known[k], place, open=k == "r_s") for k in known]
@@ -132,7 +132,7 @@ def who_strips(results: Results) -> list[Strip]:
     shown = [
         (reading, n, title, f"{name}, {NAMES[reading]}", own.breakdown.facts)
         for reading in AMONG
-        for n, title, name, own in _strongest(results, reading)
+        for n, title, name, own in readings.of_strongest(results, reading)
         if own.breakdown is not None
     ]
     strips = []
@@ -150,15 +150,6 @@ def who_strips(results: Results) -> list[Strip]:
         if rows:
             strips.append(Strip(title, rows, x))
     return strips
-
-
-def _strongest(results: Results, reading: str) -> Iterator[tuple[int, str, str, Figures]]:
-    """Number and title of each method, name and figures of its strongest attacker."""
-    for n, (title, method) in enumerate(results.titled):
-        name, attack = method.strongest or ("", None)
-        own = attack and readings.figures(attack, reading)
-        if own:
-            yield n, title, name, own
 
 
 def attacker_strip(results: Results) -> Strip | None:

@@ -1,6 +1,6 @@
 """The readings of one AUC (`reading_names`) in every table, figure and report of results.json."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from anonymize.errors import counted
 from attacks.measuring.estimates import Difference, Estimate, Figures, Generators
@@ -11,7 +11,7 @@ from attacks.measuring.reading_names import NAMES as NAMES
 from attacks.measuring.reading_names import SHORT as SHORT
 from attacks.measuring.reading_names import matched_like as matched_like
 from attacks.results import SETS, Attack, Method, Results, name_of
-from attacks.titles import leaves
+from attacks.titles import leaves, titles
 
 NONE_ALIKE = "no impostor is alike"
 FEW = 6  # of five independent comparisons all may fall on one side by chance (p = 0.06)
@@ -54,9 +54,30 @@ def strongest_auc(method: Method | None, reading: str) -> Estimate | None:
     return auc(method.strongest[1], reading) if method and method.strongest else None
 
 
+def of_strongest(results: Results, reading: str) -> Iterator[tuple[int, str, str, Figures]]:
+    """Number and title of each method, name and figures of its strongest attacker."""
+    for n, (title, method) in enumerate(results.titled):
+        name, attack = method.strongest or ("", None)
+        if attack and (own := figures(attack, reading)) is not None:
+            yield n, title, name, own
+
+
+def less_than_real(attack: Attack, reading: str) -> Difference | None:
+    """How much less an attacker reaches than on the real images; None where nobody measured it."""
+    own = figures(attack, reading)
+    return None if own is None else difference_to("real", own.differences)
+
+
 def difference_to(role: str, found: Iterable[Difference]) -> Difference | None:
     """The one to the real images ("real"), or to the control."""
     return next((d for d in found if d.role == role), None)
+
+
+def titles_of_several(results: Results) -> list[str]:
+    """Those of its generators, or lots, that are taken together."""
+    several = results.generators
+    named = titles([(one.name, one.options) for one in several])
+    return [f"{t}, {len(one.seeds)} seeds" for t, one in zip(named, several, strict=True)]
 
 
 def kin_of(one: Generators, results: Results) -> list[tuple[str, Method]]:

@@ -7,13 +7,7 @@ A table is a header and rows of text. An AUC of an attack says which reading it 
 from collections.abc import Callable, Iterable, Sequence
 
 from anonymize.training import course
-from attacks.measuring.estimates import (
-    Breakdown,
-    Difference,
-    Estimate,
-    GroupRate,
-    LabelAuc,
-)
+from attacks.measuring.estimates import Difference, Estimate, GroupRate, LabelAuc
 from attacks.measuring.pair_facts import TITLES as FACTS
 from attacks.reporting import readings
 from attacks.reporting.readings import ALL, MATCHED, NAMES, NONE_ALIKE
@@ -154,8 +148,7 @@ def _set_in_words(method: Method) -> str:
 
 def _less_than_real(method: Method, reading: str) -> str:
     """The strongest attacker's AUC less the same attacker's on real images."""
-    own = readings.figures(method.strongest[1], reading) if method.strongest else None
-    found = readings.difference_to("real", own.differences) if own else None
+    found = readings.less_than_real(method.strongest[1], reading) if method.strongest else None
     return compared(found) if found else "–"
 
 
@@ -198,12 +191,8 @@ def breakdown_table(results: Results, reading: str) -> Table:
     """True match rates by age difference, new finding, view and so on: one group of genuine pairs
     a row, each method's strongest attacker a column, with its own counts where these are others;
     no rows where nothing was measured."""
-    shown: dict[str, Breakdown] = {}
-    for title, method in results.titled:
-        name, attack = method.strongest or ("", None)
-        own = attack and readings.figures(attack, reading)
-        if own and own.breakdown is not None:
-            shown[f"{title}: {name}"] = own.breakdown
+    measured = readings.of_strongest(results, reading)
+    shown = {f"{t}: {name}": own.breakdown for _, t, name, own in measured if own.breakdown}
     header = ["", "", "pairs", "patients", *shown]
     if not shown:
         return header, []

@@ -47,7 +47,7 @@ def verdict(results: ReleaseResults) -> str:
             f"{counted(results.unlisted, 'file')}: run `anonymize verify`, and look at them. "
             f"{said}."
         )
-    if found.interval[0] > found.expected / found.files:
+    if found.sure:
         return f"VERDICT: people are found in this release. {said}."
     if links := _above_a_coin(results):
         return (
@@ -112,7 +112,7 @@ def attack_table(results: ReleaseResults) -> Table:
     header += [f"others: {name}" for name in (*GUESSED, *BOTH)] + [f"own test {n}" for n in BOTH]
     rows = []
     for a in results.attacks:
-        low, high = a.found.interval
+        (low, high), held = a.found.interval, a.with_originals
         rows.append(
             [
                 f"{a.attacker}{' (floor)' * a.floor}",
@@ -120,7 +120,7 @@ def attack_table(results: ReleaseResults) -> Table:
                 f"{_short(a.found.found)} of {a.found.files}",
                 f"{_percent(low)}–{_percent(high)}",
                 f"{a.found.expected:.1f}",
-                *(_aucs(a.with_originals) if _enough(a.with_originals) else ["too few", "–"]),
+                *(_both(held.matched, held.auc) if _enough(held) else ["too few", "–"]),
                 *_of_others(a.others),
                 *_own(a.learnt),
             ]
@@ -155,7 +155,8 @@ def _of_others(found: Reading | None) -> list[str]:
     if not _enough(found):
         return [f"of {counted(found.patients or 0, 'patient')}: too few", *["–"] * 3]
     matched = found.matched.precision_at_1 if found.matched else None
-    return [number(matched, 3), number(found.precision_at_1, 3), *_aucs(found)]
+    guesses = [number(matched, 3), number(found.precision_at_1, 3)]
+    return guesses + _both(found.matched, found.auc)
 
 
 def _own(learnt: Learnt | None) -> list[str]:
@@ -168,10 +169,6 @@ def _own(learnt: Learnt | None) -> list[str]:
 def _enough(found: Reading) -> bool:
     """Whether so many people have a pair that a figure of them can be said."""
     return found.patients is None or found.patients >= FEW
-
-
-def _aucs(found: Reading) -> list[str]:
-    return _both(found.matched, found.auc)
 
 
 def _both(matched: Matched | None, every: Estimate) -> list[str]:
@@ -219,7 +216,7 @@ def _meaning(results: ReleaseResults) -> str:
             "whoever holds such a real image knows at once whose the file is. Do not hand this "
             "release on; make it again, and `anonymize verify` it"
         )
-    if best.interval[0] > best.expected / best.files:
+    if best.sure:
         much = "most" if best.share >= MOST else "some"
         return (
             f"whoever holds real images of these people can tell for {much} of the released files "
@@ -234,7 +231,7 @@ def _meaning(results: ReleaseResults) -> str:
 
 def _warnings(results: ReleaseResults) -> Iterator[str]:
     for a in results.attacks:
-        if a.floor and a.found.interval[0] > a.found.expected / a.found.files:
+        if a.floor and a.found.sure:
             what = {
                 "identical": "have the pixels of a real file: a hash finds them",
                 "format": "are found by size and format of the files alone: see "

@@ -159,8 +159,7 @@ def _by_luck(found: Figures) -> str:
 
 def _less_in_words(attack: Attack, reading: str) -> list[str]:
     """Whether it finds less than in the real images."""
-    own = readings.figures(attack, reading)
-    found = readings.difference_to("real", own.differences) if own else None
+    found = readings.less_than_real(attack, reading)
     if found is None or found.difference.ci95 is None:
         return []
     low, high = found.difference.ci95

@@ -55,6 +55,14 @@ def mixed(seed=0, images=60, patients=25):
     return replace(real, contributors=made_of), real
 
 
+def assert_of_own_parts(released, table):
+    """Every output is made of images of the part that it is in."""
+    part = table.frame["part"].to_numpy()
+    for row in np.flatnonzero(released.there):
+        rows = released.contributors.image[row]
+        assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+
+
 def frame_of(**columns):
     """Rows of a data table of which only these columns say anything."""
     plain = {

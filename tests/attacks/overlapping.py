@@ -2,6 +2,7 @@
 
 import csv
 
+from film_folders import folder_of
 from identities import SIDE, image_set
 from PIL import Image
 
@@ -24,16 +25,6 @@ def collections(folder):
         Image.fromarray(pixels[0].numpy()).save(folder / name / file)
         owner[name, file] = f"p{patient}"
     return owner
-
-
-def folder_of(path, pixels, patients):
-    """A data set of the reader `folder`: PNG files 0 and on, and a CSV of whose they are."""
-    path.mkdir(exist_ok=True)
-    lines = ["path,patient_id"]
-    for number, (image, patient) in enumerate(zip(pixels, patients, strict=True)):
-        Image.fromarray(image).save(path / f"{number}.png")
-        lines.append(f"{number}.png,{patient}")
-    (path / "list.csv").write_text("\n".join(lines))
 
 
 def taught_on(folder):

@@ -1,7 +1,5 @@
 """Sets of made-up radiographs: few people, of whom some have many images."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import torch
 from torch.nn.functional import interpolate
@@ -37,14 +35,3 @@ def same(one, other):
         and [*map(list, one.contributors)] == [*map(list, other.contributors)]
         and np.array_equal(one.groups, other.groups)
     )
-
-
-@contextmanager
-def threads(number):
-    """Torch computes in so many."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from asked import ask
 from method_table import KEY, written
-from PIL import Image
+from release_specimens import KINDS, fill, png, scene
 
 from anonymize.cli import main
 from anonymize.release.records import facts
@@ -12,15 +12,12 @@ from anonymize.release.records import facts
 
 @pytest.fixture
 def release(tmp_path, monkeypatch):
-    """``release(out, spec, *more)`` of six radiographs, two of each size → (result, files)."""
+    """``release(out, spec, *more)`` of six radiographs, three of each size → (result, files)."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "in").mkdir()
-    rng = np.random.default_rng(0)
-    for number, (size, top) in enumerate(3 * [((40, 52), 255), ((33, 30), 65535)]):
-        pixels = rng.integers(0, top + 1, size, dtype=np.uint16 if top > 255 else np.uint8)
-        Image.fromarray(pixels).save(tmp_path / "in" / f"{number}.png")
-    colour = rng.integers(0, 256, (40, 52, 3), dtype=np.uint8)
-    Image.fromarray(colour).save(tmp_path / "in" / "colour.png")
+    deep = {"size": (33, 30), "dtype": np.uint16}
+    fill(tmp_path / "in", {f"{n}.png": png(scene(200 + n), 8, 0) for n in (0, 2, 4)})
+    fill(tmp_path / "in", {f"{n}.png": png(scene(60000 + n, **deep), 16, 0) for n in (1, 3, 5)})
+    fill(tmp_path / "in", {"colour.png": KINDS["rgb.png"]})
     written(tmp_path / "secret.key")
 
     def run(out, spec, *more, code=0):

@@ -1,12 +1,14 @@
 """Labels that networks read in outputs: what is shown, by none that learnt from who is in it."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 from quarters import SIDE, blocks
-from sets_made_up import people, threads
+from release_specimens import threads
+from sets_made_up import people
 
 import anonymize
 from anonymize.auc import plain_auc
@@ -73,15 +75,11 @@ def test_whoever_went_in_taught_no_reader_of_it(targets, monkeypatch):
 
 def test_they_follow_from_what_is_released():
     """From its gray levels, and not from the number of threads or what else torch draws."""
-    pixels, threads = SHOWN.images.pixels, torch.get_num_threads()
-    levels = (pixels * LEVELS).round() / LEVELS
-    state = torch.get_rng_state()
-    torch.set_num_threads(3 - min(threads, 2))
-    try:
+    levels = (SHOWN.images.pixels * LEVELS).round() / LEVELS
+    state, number = torch.get_rng_state(), 3 - min(torch.get_num_threads(), 2)
+    with threads(number):
         other = read(GIVEN, HeldImages(levels))
-        assert torch.get_num_threads() == 3 - min(threads, 2)
-    finally:
-        torch.set_num_threads(threads)
+        assert torch.get_num_threads() == number
     assert torch.equal(torch.get_rng_state(), state)
     assert np.array_equal(read(GIVEN), other)
 
@@ -172,16 +170,11 @@ STRANGERS = blocks(PATIENTS, 2)
 
 def test_strangers_read_whoever_is_released(monkeypatch):
     """One set of readers, which learnt from them alone, for all sets; also under a key."""
-    learnt, fit = [], Readers.fit
-
-    def noted(given, rows, seed):
-        learnt.append(given)
-        return fit(given, rows, seed)
-
-    monkeypatch.setattr(Readers, "fit", noted)
+    fit = Mock(wraps=Readers.fit)
+    monkeypatch.setattr(Readers, "fit", fit)
     method = anonymize.load("mosaic:g=2,m=2,read=1").fit(STRANGERS).keyed(bytes(32))
     first, other = method.released(SHOWN), method.released(GIVEN)
-    assert [len(given) for given in learnt] == [len(STRANGERS)]
+    assert [len(call.args[0]) for call in fit.call_args_list] == [len(STRANGERS)]
     assert first.labels.shape == (len(first), SHOWN.targets.shape[1])
     assert np.isfinite(first.labels).all()
     assert len({int(g) for g in other.groups}) < 3 * 4  # nobody is dealt into lots

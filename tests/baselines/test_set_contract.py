@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from method_table import SET_CASES
-from sets_made_up import chosen, people, same, threads
+from release_specimens import threads
+from sets_made_up import chosen, people, same
 
 import anonymize
 from anonymize.data.batches import HeldImages

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from quarters import KINDS, SIDE, blocks
-from sets_made_up import threads
+from release_specimens import threads
 
 from anonymize.anonymizer import load
 from anonymize.data.batches import HeldImages

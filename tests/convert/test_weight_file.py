@@ -44,6 +44,27 @@ def everything():
 
 
 HOSTILE = dict(everything())
+# What is said of some.
+WHY = {
+    "calls: a call in a value": "names posix.system, which is no tensor",
+    "calls: an object": "names",
+    "calls: a buffer out of band": "asks for NEXT_BUFFER",
+    "calls: a number among the tensors": "its entry x is no tensor",
+    "shapes: a terabyte of one number": "beyond the numbers that the file holds",
+    "machines: a key nested thirty thousand deep": "keys are no names",
+    "values: a parameter": "names torch._utils._rebuild_parameter",
+    "values: a complex tensor": "names torch.ComplexFloatStorage",
+    "values: a whole module": "names torch.nn.modules.linear.Linear",
+    "values: many names of one storage": "its tensors share numbers",
+    "values: a dimension of stride zero": "beyond the numbers",
+    "values: a terminal's command": r"entry \x1b[2Jgone\r\n is no tensor",
+    "archives: a bomb": "compressed or encrypted",
+    "archives: a huge directory": "far more parts",
+    "archives: parts over one another": "larger than the file",
+    "archives: a program": "a TorchScript program",
+    "archives: twice the same name": "two parts of one name",
+    "streams: text": "no file of torch.save",
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -58,6 +79,8 @@ def test_a_hostile_file_is_refused_in_one_line_and_runs_nothing(tmp_path, name):
     tracemalloc.stop()
     message = str(caught.value)
     assert message.startswith(f"{path} is refused: ")
+    assert WHY.get(name, "") in message
+    assert WHY.keys() <= HOSTILE.keys()
     assert message.endswith("only what torch.save(model.state_dict(), FILE) writes is converted")
     assert "\n" not in message
     assert message.isprintable()
@@ -74,36 +97,6 @@ def test_the_audit_sees_what_an_ordinary_loader_does(tmp_path):
             pickle.load(file)
     assert "pickle.find_class" in _seen
     assert "os.system" in _seen
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("calls: a call in a value", "names posix.system, which is no tensor"),
-        ("calls: an object", "names"),
-        ("calls: a buffer out of band", "asks for NEXT_BUFFER"),
-        ("calls: a number among the tensors", "its entry x is no tensor"),
-        ("shapes: a terabyte of one number", "beyond the numbers that the file holds"),
-        ("machines: a key nested thirty thousand deep", "keys are no names"),
-        ("values: a parameter", "names torch._utils._rebuild_parameter"),
-        ("values: a complex tensor", "names torch.ComplexFloatStorage"),
-        ("values: a whole module", "names torch.nn.modules.linear.Linear"),
-        ("values: many names of one storage", "its tensors share numbers"),
-        ("values: a dimension of stride zero", "beyond the numbers"),
-        ("values: a terminal's command", r"entry \\x1b\[2Jgone\\r\\n is no tensor"),
-        ("archives: a bomb", "compressed or encrypted"),
-        ("archives: a huge directory", "far more parts"),
-        ("archives: parts over one another", "larger than the file"),
-        ("archives: a program", "a TorchScript program"),
-        ("archives: twice the same name", "two parts of one name"),
-        ("streams: text", "no file of torch.save"),
-    ],
-)
-def test_the_refusal_says_why(tmp_path, name, message):
-    path = tmp_path / "weights.pth"
-    path.write_bytes(HOSTILE[name])
-    with pytest.raises(ModelError, match=message):
-        read_weights(path)
 
 
 def test_what_is_no_file_cannot_be_read(tmp_path):

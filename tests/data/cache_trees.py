@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
-from PIL import Image
+from film_folders import folder_of
 
 from anonymize.data.cache import prepare
 from anonymize.data.sources.registry import read
@@ -15,16 +14,12 @@ SIZE = 16
 
 def make_folder(root, count, deep=(), prefix=""):
     """Images of noise, the rows in ``deep`` of 16 bits, two a patient; ``prefix`` begins names."""
-    root.mkdir()
-    rng = np.random.default_rng(5)
-    for i in range(count):
-        kind, high = (np.uint16, 65536) if i in deep else (np.uint8, 256)
-        Image.fromarray(rng.integers(0, high, (20, 27), kind)).save(root / f"{prefix}{i}.png")
-    owners = {f"{prefix}{i}.png": f"{prefix}{i // 2}" for i in range(count)}
-    rows = pd.DataFrame({"path": owners.keys(), "patient_id": owners.values()})
-    rows["labels"] = ["Mass" if i % 3 else "" for i in range(count)]
-    rows.to_csv(root / "list.csv", index=False)
-    return root
+    rng, numbers = np.random.default_rng(5), range(count)
+    kinds = [(65536, np.uint16) if i in deep else (256, np.uint8) for i in numbers]
+    pixels = [rng.integers(0, high, (20, 27), kind) for high, kind in kinds]
+    names, patients = [f"{prefix}{i}.png" for i in numbers], [f"{prefix}{i // 2}" for i in numbers]
+    labels = ["Mass" if i % 3 else "" for i in numbers]
+    return folder_of(root, pixels, patients, names, labels=labels)
 
 
 def folder_table(root, **options):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from cache_trees import expected, folder_table, make_folder, prepared
+from waited import until
 
 from anonymize.data import cache
 from anonymize.data.image_files import load_file
@@ -177,13 +177,6 @@ def alive(session):
     return found
 
 
-def assert_all_end(session):
-    deadline = time.monotonic() + 60
-    while alive(session) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(session)
-
-
 @pytest.mark.parametrize(
     ("end", "number"), [(os.kill, signal.SIGKILL), (os.killpg, signal.SIGINT)], ids=["kill", "^C"]
 )
@@ -195,7 +188,7 @@ def test_work_that_is_ended_ends_all_processes_and_is_continued(tmp_path, end, n
     (tmp_path / "go").touch()
     process.communicate(timeout=120)
     assert process.returncode != 0
-    assert_all_end(process.pid)
+    until(lambda: not alive(process.pid))
     assert not list(tmp_path.glob("*.h5"))
     counted, seen = count_reading(table)
     _, images = prepared(counted, tmp_path)

@@ -108,8 +108,7 @@ def test_absent_images_are_listed(folder, tmp_path, word):
 
 def test_images_that_turn_out_unreadable_are_listed(folder, tmp_path):
     (folder / "secret3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    failed = run("prepare", *options_of(folder, tmp_path), code=2)
-    assert "1 of 24 images" in failed.stderr
+    assert "1 of 24 images" in run("prepare", *options_of(folder, tmp_path), code=2).stderr
     done = run("prepare", *options_of(folder, tmp_path), "--on-missing", "skip", "--json")
     found = json.loads(done.stdout)
     assert (found["images"], found["skipped"]) == (23, 1)
@@ -142,8 +141,7 @@ def test_a_sheet_takes_no_radiograph_s_place(folder, tmp_path):
     original = next(folder.rglob("*.png"))
     before = original.read_bytes()
     for out, words in ((original, "must not replace"), (tmp_path / "sheet.jpeg", "called *.png")):
-        result = run("show", *options_of(folder, tmp_path), "--out", out, code=2)
-        assert words in result.stderr
+        assert words in run("show", *options_of(folder, tmp_path), "--out", out, code=2).stderr
     assert original.read_bytes() == before
     run("show", *options_of(folder, tmp_path), "--out", tmp_path / "sheet.png")
     assert (tmp_path / "sheet.png").stat().st_mode & 0o777 == 0o600

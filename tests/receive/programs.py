@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 import urllib.request
 from contextlib import contextmanager
 from functools import cache
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import dicom_specimens as dicom
+from waited import until
 
 DCMTK = ("storescu", "storescp", "echoscu", "dcmcjpeg")
 ORTHANC = shutil.which("Orthanc")
@@ -43,14 +43,13 @@ def free_port():
 
 def listening(process, port):
     """Waits until somebody listens there."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+
+    def heard():
         assert process.poll() is None, "it ended"
         with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError("nobody listens")
+            return tried.connect_ex(("127.0.0.1", port)) == 0
+
+    until(heard)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 from unittest import mock
@@ -10,13 +9,13 @@ from unittest import mock
 import dicom_specimens as dicom
 from pynetdicom import AE
 from release_specimens import Wave
+from waited import PATIENCE, until
 
 from anonymize.receive import node as module
 from anonymize.receive.options import ForwardOptions, NodeOptions, ReceiveOptions, SpoolOptions
 from anonymize.receive.service import receive
 from anonymize.release.options import ReleaseOptions
 
-PATIENCE = 60.0  # seconds; a busy machine takes longer than any test needs
 BRIEF = 15.0  # seconds that a sender waits who may be answered by nobody
 CLOSE_POLL = 0.1  # seconds until a server sees that it is to end
 PORT = re.compile(r"port (\d+),")
@@ -76,15 +75,6 @@ def running(folder, model=None, *, release=None, **wanted):
     node.summary = ended[0]
     if isinstance(node.summary, BaseException):
         raise node.summary
-
-
-def until(true, patience=PATIENCE):
-    """Waits until ``true()``; gives it."""
-    end = time.monotonic() + patience
-    while not (found := true()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-    return found
 
 
 @contextmanager

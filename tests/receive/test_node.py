@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from io import BytesIO
+from unittest.mock import Mock
 
 import dicom_specimens as dicom
 import pytest
@@ -194,14 +195,10 @@ def test_a_disk_that_is_nearly_full_takes_nothing(tmp_path):
 def test_a_failure_to_write_is_never_success(tmp_path, monkeypatch):
     with running(tmp_path) as node:
         with monkeypatch.context() as patch:
-            patch.setattr(Spool, "put", broken)
+            patch.setattr(Spool, "put", Mock(side_effect=RuntimeError("nobody foresaw it")))
             (status,) = send(node.port, made(0))
         assert status not in (SUCCESS, 0xB000, 0xB006, 0xB007)
         assert send(node.port, made(0)) == [SUCCESS]
-
-
-def broken(*args, **options):
-    raise RuntimeError("nobody foresaw it")
 
 
 def test_what_waits_when_it_ends_is_released_then(tmp_path, monkeypatch):

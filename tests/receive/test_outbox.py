@@ -3,10 +3,11 @@
 import hashlib
 import json
 import time
+from unittest.mock import Mock
 
 import pytest
-from receiving import until
 from release_specimens import rows
+from waited import until
 
 from anonymize.errors import UsageError
 from anonymize.receive import outbox as module
@@ -52,7 +53,8 @@ class Forwarding:
         named = {f"{number}.dcm": data for number, data in enumerate(files)}
         for name, data in named.items():  # before the outbox, which may read them at once
             (self.out / name).write_bytes(data)
-        self.deliveries, self.tally = Deliveries(self.private, to).__enter__(), Tally()
+        self.deliveries, self.tally = Deliveries(self.private, to), Tally()
+        self.deliveries.open()
         self.outbox = Outbox(archive, self.deliveries, self.out, tries, self.tally)
         for name, data in named.items():
             digest = hashlib.sha256(data).hexdigest()
@@ -66,7 +68,7 @@ class Forwarding:
 
     def end(self):
         self.outbox.close(time.monotonic() + 30)
-        self.deliveries.__exit__(None, None, None)
+        self.deliveries.close()
 
 
 def states(folder):
@@ -183,17 +185,13 @@ def test_a_file_that_changed_since_its_release_is_never_sent(tmp_path):
 
 
 def test_what_cannot_be_journalled_ends_the_thread_and_lets_nothing_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(Deliveries, "record", full)
+    monkeypatch.setattr(Deliveries, "record", Mock(side_effect=StorageError("No space left")))
     sent = Forwarding(tmp_path, Script())
     until(lambda: sent.outbox._error)
     with pytest.raises(StorageError):
         sent.outbox.check()
     assert sent.settled == []
     sent.end()
-
-
-def full(*args):
-    raise StorageError("No space left on device")
 
 
 def test_half_a_line_was_never_written(tmp_path):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from dicom_specimens import SECRET
 from release_specimens import Wave, fill, quarantine, tree
+from set_specimens import Case
 
 from anonymize.release import pipeline
 from anonymize.release.options import ReleaseOptions
@@ -17,6 +18,12 @@ def key(tmp_path):
     path.write_bytes(SECRET)
     path.chmod(0o600)
     return path
+
+
+@pytest.fixture
+def case(tmp_path):
+    """Radiographs of eight people, to be released together."""
+    return Case(tmp_path).begin()
 
 
 @pytest.fixture

@@ -100,26 +100,46 @@ def tree(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 
 
-def command(*arguments, model="dp-pix:b=4", stdin=None):
+def called(*words, stdin=None, code=None):
+    """What comes of a command, whose exit status must be ``code`` where there is one."""
+    result = CliRunner().invoke(main, [*map(str, words)], input=stdin)
+    assert code in (None, result.exit_code), (result.exit_code, result.output)
+    return result
+
+
+def command(*arguments, model="dp-pix:b=4", **expected):
     """What comes of ``anonymize apply``; ``model``: None for none."""
     fixed = [*(("--model", model) if model else ()), "--device", "cpu"]
-    return CliRunner().invoke(main, ["apply", *map(str, arguments), *fixed], input=stdin)
+    return called("apply", *arguments, *fixed, **expected)
 
 
-def checked(*arguments):
+def checked(*arguments, **expected):
     """What comes of ``anonymize verify``."""
-    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
+    return called("verify", *arguments, **expected)
 
 
 @contextmanager
-def refused(reason):
-    """What runs within must be refused for this reason."""
+def refused(reason, detail=None):
+    """What runs within must be refused for this reason, and in these words where there are any."""
     found = None
     try:
         yield
     except Refused as refusal:
-        found = refusal.reason
-    assert found is reason, found
+        found = refusal
+    assert found, "it was not refused"
+    assert found.reason is reason, found.reason
+    assert detail in (None, found.detail)
+
+
+@contextmanager
+def threads(number):
+    """Torch computes in so many."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def rows(data):

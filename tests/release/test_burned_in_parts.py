@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -82,8 +83,6 @@ def test_marks_that_touch_a_line_go_whole_and_others_stay():
 
 
 def test_a_ring_larger_than_the_letters_goes_whole():
-    import cv2
-
     picture = np.full((160, 200), 60, np.uint8)
     picture[60:74, 60:100:4] = 200  # the line
     cv2.circle(picture, (85, 55), 12, 200, 2)  # reaches into it, and 1.2 heights above
@@ -94,8 +93,6 @@ def test_a_ring_larger_than_the_letters_goes_whole():
 @pytest.mark.parametrize("inverted", [False, True])
 def test_a_letter_on_a_bone_goes_whole_with_those_on_air(inverted):
     """Of a group of letters, one has half the contrast of the line that cuts it."""
-    import cv2
-
     picture = np.full((160, 200), 10, np.uint8)
     picture[70:] = 130  # the bone
     picture[42:66:4, 40:50] = 240  # a line that runs downwards
@@ -282,8 +279,6 @@ def test_a_line_that_runs_downwards_is_continued_downwards():
 
 
 def test_arrows_and_wires_go_on_beyond_their_box_and_letters_do_not():
-    import cv2
-
     picture = np.full((100, 100), 90, np.uint8)
     drawn = letters("A", "sans bold", 24, 0)
     picture[30 : 30 + drawn.shape[0], 30 : 30 + drawn.shape[1]][drawn > 127] = 200

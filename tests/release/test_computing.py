@@ -4,7 +4,7 @@ import threading
 
 import pytest
 import torch
-from release_specimens import Wave, fill, png, tree
+from release_specimens import Wave, fill, png, threads, tree
 from set_specimens import gray
 
 from anonymize import flow
@@ -60,28 +60,22 @@ def source(tmp_path):
     return tmp_path / "in"
 
 
-@pytest.fixture
-def threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    yield 3
-    torch.set_num_threads(before)
-
-
+@threads(3)
 @pytest.mark.parametrize("kind", [Watched, Picture])
-def test_a_method_that_did_not_say_that_it_can_is_called_by_one_at_a_time(source, threads, kind):
+def test_a_method_that_did_not_say_that_it_can_is_called_by_one_at_a_time(source, kind):
     """And in one thread: as many as there are cores would wait for those of the workers."""
     model = kind()
     done = pipeline.apply(source, source.parent / "out", model, ReleaseOptions(workers=3))
     assert (done.anonymized, model.most, model.threads) == (MANY, 1, {1})
-    assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 3
 
 
-def test_one_that_can_is_called_by_as_many_as_there_are_workers(source, threads):
+@threads(3)
+def test_one_that_can_is_called_by_as_many_as_there_are_workers(source):
     model = Together()
     done = pipeline.apply(source, source.parent / "out", model, ReleaseOptions(workers=2))
     assert (done.anonymized, model.most, model.threads) == (MANY, 2, {1})
-    assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 3
     pipeline.apply(source, source.parent / "one", Wave(), ReleaseOptions(workers=1))
     assert tree(source.parent / "out") == tree(source.parent / "one")
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import killing
 import pytest
@@ -132,11 +133,8 @@ def test_an_output_that_cannot_be_read_again_stops_the_run(release, monkeypatch)
 
 
 def test_the_manifest_of_an_earlier_call_is_not_taken_for_a_later_ones(release, monkeypatch):
-    def full(out):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     release(FILES)
-    monkeypatch.setattr(facts, "withdraw", full)
+    monkeypatch.setattr(facts, "withdraw", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(StorageError):
         release({"more.png": KINDS["rgba.png"]})
     monkeypatch.undo()
@@ -165,17 +163,12 @@ def test_a_disk_that_is_full_and_one_that_is_read_only(release, small_disk, tmp_
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes((1 << 20) - 20_000))  # room for a folder and a few files
     arguments = release.source, out, "--private", private, "--workers", 1
-    result = command(*arguments)
-    assert result.exit_code == 4, result.output
-    assert "No space left on device" in result.stderr
+    assert "No space left on device" in command(*arguments, code=4).stderr
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    result = command(*arguments)
-    assert result.exit_code == 2, result.output
-    assert "OUT cannot be written: it is read-only" in result.stderr
+    assert "OUT cannot be written: it is read-only" in command(*arguments, code=2).stderr
     subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
     ballast.unlink()
-    result = command(*arguments)
-    assert result.exit_code == 0, result.output
+    command(*arguments, code=0)
     assert set(tree(out)) == {*files, "manifest.csv"}
 
 

@@ -25,8 +25,7 @@ from anonymize.release.machines.shards import Shard
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason
 from anonymize.release.records.csv_bytes import csv_bytes
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.listed import Listed
 from anonymize.release.records.on_disk import OnDisk
 from anonymize.release.records.tables import COUNTS, MANIFEST_COLUMNS
@@ -104,11 +103,9 @@ def finished(folder, number):
     alike |= dict(zip(COUNTS, (str(number), str(number), "0", "0"), strict=True))
     rows = []
     for i in range(number):
-        path = folder / f"{i // 1000:04d}" / f"{i:07d}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"%d" % i)
-        digest = hashlib.sha256(b"%d" % i).hexdigest()
-        row = alike | {"output": str(path.relative_to(folder)), "sha256": digest}
+        path, content = f"{i // 1000:04d}/{i:07d}.png", b"%d" % i
+        fill(folder, {path: content})
+        row = alike | {"output": path, "sha256": hashlib.sha256(content).hexdigest()}
         rows.append(tuple(row.values()))
     (folder / "manifest.csv").write_bytes(csv_bytes(MANIFEST_COLUMNS, rows))
 

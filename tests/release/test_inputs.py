@@ -30,8 +30,7 @@ def test_a_list_takes_what_it_names_in_any_order(run, tmp_path, separator):
     (tmp_path / "list").write_bytes(separator.join(names) + separator)
     assert run("in", "out", "--files-from", "list").exit_code == 0
     assert set(tree(tmp_path / "out")) == {*FILES, "manifest.csv"}
-    other = run("in", "other", "--files-from", "-", stdin=b"b/c.jpg")
-    assert other.exit_code == 0, other.output
+    run("in", "other", "--files-from", "-", stdin=b"b/c.jpg", code=0)
     assert set(tree(tmp_path / "other")) == {"b/c.jpg", "manifest.csv"}
 
 
@@ -46,8 +45,7 @@ def test_what_an_earlier_list_named_stays_in_quarantine_until_it_is_gone(run, tm
 
 def test_standard_input_for_the_current_folder(run, tmp_path):
     """``find in -name '*.jpg' | anonymize apply - out``: OUT may lie beside what is listed."""
-    done = run("-", "out", stdin=b"in/b/c.jpg\n")
-    assert done.exit_code == 0, done.output
+    run("-", "out", stdin=b"in/b/c.jpg\n", code=0)
     assert set(tree(tmp_path / "out")) == {"in/b/c.jpg", "manifest.csv"}
     done = run("-", "out", stdin=b"in/b/c.jpg\nin/a.png\n")
     assert "1 anonymized, 1 done already" in done.stdout
@@ -72,8 +70,7 @@ def test_standard_input_for_the_current_folder(run, tmp_path):
 def test_lists_that_lead_elsewhere_are_refused(run, tmp_path, arguments, stdin, words):
     assert run("-", "done", stdin=b"in").exit_code == 0
     before = tree(tmp_path)
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == 2
+    result = run(*arguments, stdin=stdin, code=2)
     assert words in result.stderr
     assert "Jane" not in result.output
     assert tree(tmp_path) == before
@@ -146,8 +143,7 @@ def test_folders_nested_a_thousand_deep(release):
 def test_the_plan_tells_of_listed_files_only(run, tmp_path):
     (tmp_path / "in" / "bad.png").write_bytes(b"x")
     assert "1 anonymize" in run("in", "out", "--plan", "--files-from", "-", stdin=b"a.png").stdout
-    result = run("in", "out", "--plan", "--files-from", "-", stdin=b"bad.png\ngone.png")
-    assert result.exit_code == 3
+    result = run("in", "out", "--plan", "--files-from", "-", stdin=b"bad.png\ngone.png", code=3)
     assert "2 quarantine" in result.stdout
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "out-private").exists()

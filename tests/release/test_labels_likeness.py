@@ -47,6 +47,8 @@ LESIONS = sum(
     for k in range(1, 12)
 ).astype(np.uint8)
 LINE = (abs(Y - 20 - X // 2) < 1).astype(np.uint8)
+SMOOTH = gaussian_filter(np.random.default_rng(9).standard_normal(SIZE), 18)
+FINE = SMOOTH / SMOOTH.std() + gaussian_filter(np.random.default_rng(10).random(SIZE), 2)
 HONEST = {
     "organs": [ORGANS],
     "organs a mask each": [(k == ORGANS).astype(np.uint8) for k in range(1, 6)],
@@ -85,16 +87,14 @@ def test_an_outline_may_be_as_like_as_it_is():
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("split", [False, True])
 def test_a_level_of_the_image_is_no_mask(sign, split):
-    smooth = gaussian_filter(np.random.default_rng(9).standard_normal(SIZE), 18)
-    fine = smooth / smooth.std() + gaussian_filter(np.random.default_rng(10).random(SIZE), 2)
-    mask = (sign * smooth > np.quantile(sign * smooth, 0.6)).astype(np.uint8)
+    mask = (sign * SMOOTH > np.quantile(sign * SMOOTH, 0.6)).astype(np.uint8)
     assert likeness.check_map(mask) <= likeness.SIMPLE
     if split:
         mask[:, SIZE[1] // 2 :] *= 2
     with pytest.raises(Refused, match="labels"):
-        likeness.check_unlike(fine, [mask], [], [])
+        likeness.check_unlike(FINE, [mask], [], [])
     outline = np.array([[0, 0], [1, 0], [1, 1]])  # half of the picture, whatever it shows
-    likeness.check_unlike(fine, [], [], [outline])
+    likeness.check_unlike(FINE, [], [], [outline])
 
 
 @pytest.mark.slow
@@ -137,12 +137,10 @@ def test_masks_that_show_the_image_together_are_seen():
 @pytest.mark.parametrize(("angle", "mirrored"), [(33, False), (180, False), (0, True), (271, True)])
 @pytest.mark.parametrize("count", [2, 4])
 def test_an_image_is_seen_however_it_is_turned(angle, mirrored, count):
-    field = gaussian_filter(np.random.default_rng(9).standard_normal(SIZE), 18)
-    image = field / field.std() + gaussian_filter(np.random.default_rng(10).random(SIZE), 2)
-    seen = rotate(field[:, ::-1] if mirrored else field, angle, reshape=False, mode="nearest")
+    seen = rotate(SMOOTH[:, ::-1] if mirrored else SMOOTH, angle, reshape=False, mode="nearest")
     mask = posterised(seen, count).astype(np.uint8)
     with pytest.raises(Refused, match="labels"):
-        likeness.check_unlike(image, [mask], [], [])
+        likeness.check_unlike(FINE, [mask], [], [])
     likeness.check_unlike(IMAGE, [mask], [], [])
 
 

@@ -1,7 +1,6 @@
 """Labels through a whole release."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from dicom_specimens import picture as dicom_picture
 from label_specimens import SIZE, box_of, coco, dice, ellipse, nifti_mask, picture, png_mask
 from PIL import Image
 from release_specimens import Constant, Gray, Wave, fill, pillow, pixels, png, rows, scene
+from unreadable import shut
 
 from anonymize.errors import DataError, UsageError
 from anonymize.release import pipeline, verify
@@ -304,14 +304,7 @@ def test_bad_labels_are_refused_before_anything_is_written(labelled, labels, pat
 
 
 def test_a_folder_of_labels_that_cannot_be_opened_is_no_empty_one(labelled, monkeypatch):
-    listed = os.scandir
-
-    def closed(path):
-        if str(path).endswith("more"):
-            raise PermissionError
-        return listed(path)
-
-    monkeypatch.setattr(os, "scandir", closed)
+    shut(monkeypatch, "more")
     labels = {"labels/a.png": MASKS["a_mask.png"], "labels/more/c.png": MASKS["a_mask.png"]}
     with pytest.raises(UsageError, match="a folder that cannot be opened"):
         labelled(IMAGES, labels)

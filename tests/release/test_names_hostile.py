@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from release_specimens import KINDS, command, rows, tree
+from release_specimens import KINDS, command, fill, rows, tree
 
 from anonymize.csv_cells import undone
 from anonymize.release import verify
@@ -21,21 +21,16 @@ HIDDEN = ("a\nb.png", "a\rb.png", "a\x1b[31mb.png", "x\u202egpj.png", "f\n/a.png
 def run(release):
     """``run(names, *words)``: the command's result on files of these names, and one more."""
 
-    def run(names, *words):
-        for name in (*names, "plain.png"):
-            path = release.source / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(PNG)
-        return command(release.source, release.out, *words)
+    def run(names, *words, code):
+        fill(release.source, dict.fromkeys((*names, "plain.png"), PNG))
+        return command(release.source, release.out, *words, code=code)
 
     return run
 
 
 @pytest.mark.parametrize("names", [FORMULAS, HIDDEN])
 def test_they_are_quarantined_where_names_are_kept(run, release, names):
-    result = run(names, "--names", "keep")
-    assert result.exit_code == 3
-    assert "use --names hashed" in result.stdout
+    assert "use --names hashed" in run(names, "--names", "keep", code=3).stdout
     assert set(tree(release.out)) == {"plain.png", "manifest.csv"}
     listed = rows((release.private / "quarantine.csv").read_bytes())
     assert {undone(row["input"]): row["reason"] for row in listed} == dict.fromkeys(
@@ -46,7 +41,7 @@ def test_they_are_quarantined_where_names_are_kept(run, release, names):
 
 @pytest.mark.parametrize("names", [FORMULAS, HIDDEN])
 def test_they_are_released_under_hashed_names(run, release, names):
-    assert run(names, "--names", "hashed").exit_code == 0
+    run(names, "--names", "hashed", code=0)
     mapped = rows((release.private / "map.csv").read_bytes())
     assert {undone(row["input"]) for row in mapped} == {*names, "plain.png"}
     assert not [row for row in mapped if row["input"].startswith(tuple("=@+-"))]
@@ -56,7 +51,7 @@ def test_they_are_released_under_hashed_names(run, release, names):
 
 
 def test_no_manifest_may_name_them(run, release):
-    run(())
+    run((), code=0)
     cells = [*rows((release.out / "manifest.csv").read_bytes())[0].values()]
     assert list(images(io.BytesIO(csv_bytes(MANIFEST_COLUMNS, [cells]))))
     for name in (*FORMULAS, *HIDDEN):

@@ -2,14 +2,12 @@
 
 import dicom_specimens as dicom
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from pydicom.datadict import dictionary_VR, keyword_for_tag
-from release_specimens import KINDS, Wave, command, fill, quarantine, rows, tree
+from release_specimens import KINDS, Wave, called, command, fill, quarantine, rows, tree
 from test_names import HARMLESS_PATHS
 
-from anonymize.cli import main
 from anonymize.release import pipeline
 from anonymize.release.dicom import known, paths
 from anonymize.release.machines import merge
@@ -69,8 +67,7 @@ def test_what_is_known_later_counts_for_what_was_released_before(release):
 
 def test_one_who_asks_for_kept_names_gets_them_and_is_told_how_many_tell(tmp_path):
     fill(tmp_path / "in", {"0.dcm": DICOM, TELLING: PNG, "1.png": PNG})
-    done = command(tmp_path / "in", tmp_path / "out", "--text", "keep", "--names", "keep")
-    assert done.exit_code == 0, done.output
+    done = command(tmp_path / "in", tmp_path / "out", "--text", "keep", "--names", "keep", code=0)
     assert "the paths of 1 released file hold a word" in done.stderr
     assert "Wanda" not in done.output
     listed = {row["output"] for row in rows((tmp_path / "out" / "manifest.csv").read_bytes())}
@@ -92,7 +89,7 @@ def test_shards_know_together_what_each_knows(release, tmp_path, key, names):
     assert quarantine(tmp_path / "merged-private") == whole.quarantine
     assert (TELLING in whole.files) == (names == "keep")
     assert found.telling == whole.summary.telling == (names == "keep")
-    said = CliRunner().invoke(main, ["merge", str(tmp_path / "shards"), str(tmp_path / "merged")])
+    said = called("merge", tmp_path / "shards", tmp_path / "merged")
     assert said.stderr.count("1 released file hold a word") == (names == "keep")
 
 

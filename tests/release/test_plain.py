@@ -18,7 +18,7 @@ from anonymize.release import decode, encode
 from anonymize.release.archives import Found, Member
 from anonymize.release.burned_in.options import TextReport
 from anonymize.release.reasons import Reason
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.workers import plain, wire
 
 

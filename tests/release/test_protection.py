@@ -112,10 +112,8 @@ def test_a_plan_says_whom_strict_will_quarantine(tmp_path):
 
 def test_the_command_says_so(tmp_path):
     fill(tmp_path / "in", {"a.png": pillow(scene(size=(600, 600)), "PNG")})
-    done = command(tmp_path / "in", tmp_path / "out", "--strict", model="dp-pix:b=8")
-    assert done.exit_code == 3
+    done = command(tmp_path / "in", tmp_path / "out", "--strict", model="dp-pix:b=8", code=3)
     assert "unfit-size" in done.stdout
-    done = command(tmp_path / "in", tmp_path / "other", model="dp-pix:b=8")
-    assert done.exit_code == 0
+    done = command(tmp_path / "in", tmp_path / "other", model="dp-pix:b=8", code=0)
     assert "use b=19" in done.stdout
     assert "NOT SHOWN" in done.stdout

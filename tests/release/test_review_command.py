@@ -5,12 +5,10 @@ import socket
 import sys
 
 import pytest
-from click.testing import CliRunner
-from release_specimens import KINDS, command, fill, tree
+from release_specimens import KINDS, called, command, fill, tree
 from review_killing import decide
 from set_specimens import Case, folder, table
 
-from anonymize.cli import main
 from anonymize.commands.interrupts import Terminated
 from anonymize.release.review import server
 
@@ -37,25 +35,22 @@ def ended_by(stop, seen=None):
     return serve
 
 
-def review(*arguments):
-    return CliRunner().invoke(main, ["review", *map(str, arguments)])
+def review(*arguments, **expected):
+    return called("review", *arguments, **expected)
 
 
 def test_apply_says_what_to_do_and_review_how_many_are_left(out):
-    applied = command("in", "out", "--require-review", "--names", "keep")
-    assert applied.exit_code == 3
+    applied = command("in", "out", "--require-review", "--names", "keep", code=3)
     for words in ("2 unreviewed", "no manifest until", "2 files to be looked at"):
         assert words in applied.stdout
     assert "attacks release" not in applied.stdout
     assert tree(out) == {}
-    result = review(out)
-    assert result.exit_code == 3
+    result = review(out, code=3)
     assert "http://127.0.0.1:1/#token" in result.stderr
     assert "2 pictures: 0 accepted, 0 in quarantine, 2 not looked at" in result.stdout
     decide(out, "a.png", "accepted")
     decide(out, "b.png", "quarantined")
-    done = review(out, "--json")
-    assert done.exit_code == 0
+    done = review(out, "--json", code=0)
     assert json.loads(done.stdout) == {"accepted": 1, "quarantined": 1, "undecided": 0}
     assert "token" not in done.stdout
     planned = command("in", "out", "--require-review", "--plan", "--json")
@@ -88,15 +83,12 @@ def test_the_port_is_this_machines_own(out, monkeypatch):
 def test_sigterm_is_143(out, monkeypatch):
     command("in", "out")
     monkeypatch.setattr(server, "serve", ended_by(Terminated()))
-    result = review(out)
-    assert result.exit_code == 143
-    assert "2 not looked at" in result.stdout
+    assert "2 not looked at" in review(out, code=143).stdout
 
 
 def test_what_is_no_release_is_one_line(out, tmp_path):
     for arguments in ((tmp_path,), ("none",), ("out", "--private", "in"), ("out", "--port", "0")):
-        result = review(*arguments)
-        assert result.exit_code == 2
+        result = review(*arguments, code=2)
         assert len(result.stderr.splitlines()) == 1
         assert "Traceback" not in result.output
 
@@ -107,6 +99,4 @@ def test_without_the_extra_the_way_out_is_named(out, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("starlette.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "anonymize.release.review.guard")
-    result = review(out)
-    assert result.exit_code == 2
-    assert "anonymize-cxr[review]" in result.stderr
+    assert "anonymize-cxr[review]" in review(out, code=2).stderr

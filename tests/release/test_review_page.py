@@ -3,17 +3,16 @@
 import json
 import queue
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from browsing import chromium
 from release_specimens import (
     KINDS,
     InProcess,
@@ -27,6 +26,7 @@ from release_specimens import (
     tree,
 )
 from set_specimens import chest
+from waited import until
 
 from anonymize.release import pipeline
 from anonymize.release.burned_in.options import TextOptions
@@ -35,15 +35,6 @@ from anonymize.release.review import session
 from anonymize.release.review.server import serve
 from anonymize.release.workers.worker_pool import Limits
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver on the PATH"
-)
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    "--window-size=1400,900",
-)
 SECONDS = 120  # that a busy machine may take for anything
 # Whether the picture is drawn: neither button is enabled before.
 READY = "!document.getElementById('accept').disabled && document.getElementById('counts').innerText"
@@ -68,11 +59,7 @@ class Page:
 
     def until(self, expression):
         """Waits for JavaScript to be true."""
-        end = time.monotonic() + SECONDS
-        while not (found := self.driver.execute_script(f"return {expression}")):
-            assert time.monotonic() < end, expression
-            time.sleep(0.02)
-        return found
+        return until(lambda: self.driver.execute_script(f"return {expression}"), SECONDS)
 
     def press(self, key):
         self.driver.find_element("tag name", "body").send_keys(key)
@@ -89,16 +76,8 @@ class Page:
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    made = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield made
-    made.quit()
+    with chromium(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
 
 
 def opened(driver, address):

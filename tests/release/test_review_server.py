@@ -3,6 +3,7 @@
 import json
 import os
 from contextlib import contextmanager
+from unittest.mock import Mock
 
 import numpy as np
 from archive_specimens import archive
@@ -184,11 +185,8 @@ def test_a_disk_that_is_full_is_said_and_the_same_decision_goes_on(release, monk
     release(FILES, require_review=True)
     with reviewed(release.out) as (_, client):
         client.get("/api/pictures/0/output")
-
-        def full(*args, **options):
-            raise OSError(28, "No space left on device")
-
         with monkeypatch.context() as patch:
+            full = Mock(side_effect=OSError(28, "No space left on device"))
             patch.setattr("anonymize.whole_file.create", full)
             answer = client.post("/api/pictures/0/accept")
         assert answer.status_code == 507

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -150,6 +151,7 @@ def test_a_journal_that_could_not_be_written_goes_on_with_a_whole_line(release, 
     release(FILES)
     with session.opened(release.out) as work:
         with monkeypatch.context() as patch:
+            full = Mock(side_effect=OSError(28, "No space left on device"))
             patch.setattr("anonymize.release.records.journal.os.fsync", full)
             with pytest.raises(StorageError, match="No space"):
                 work.decide(0, "quarantined")
@@ -157,10 +159,6 @@ def test_a_journal_that_could_not_be_written_goes_on_with_a_whole_line(release, 
         work.decide(1, "quarantined")
     assert quarantine(release.private) == {"gray8.png": "review"}
     assert release().summary.reasons == {"review": 1}
-
-
-def full(descriptor):
-    raise OSError(28, "No space left on device")
 
 
 def test_another_call_with_or_without_review_is_refused(release):
@@ -312,10 +310,7 @@ def test_what_is_no_release_is_refused(release, tmp_path):
             pass
     release(FILES)
     (release.private / "facts.bin").write_bytes(b"[1]\nx")
-    with (
-        pytest.raises(UsageError, match="run the same command again"),
-        session.opened(release.out),
-    ):
+    with pytest.raises(UsageError, match="run the same command again"), session.opened(release.out):
         pass
     release()
     with session.opened(release.out):

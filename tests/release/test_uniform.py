@@ -99,15 +99,13 @@ def test_kept_names_and_labels_are_refused(tmp_path):
 def test_the_command(tmp_path):
     fill(tmp_path / "in", {"a.jpg": pillow(scene(), "JPEG"), "b.png": KINDS["gray16.png"]})
     args = ["--canonical", "24,png", "--names", "hashed", "--text", "keep", "--sign"]
-    result = command(tmp_path / "in", tmp_path / "out", *args, model="random-warp:mu=0.05")
-    assert result.exit_code == 0, result.output
+    command(tmp_path / "in", tmp_path / "out", *args, model="random-warp:mu=0.05", code=0)
     made = sorted((tmp_path / "out").glob("*.png"))
     assert {Image.open(path).size for path in made} == {(24, 24)}
-    seen = checked(tmp_path / "out", "--public-key", tmp_path / "out-private/secret.key.pub")
-    assert seen.exit_code == 0, seen.output
+    key = tmp_path / "out-private/secret.key.pub"
+    seen = checked(tmp_path / "out", "--public-key", key, code=0)
     assert "without --public-key" not in seen.stdout
     made[0].write_bytes(made[1].read_bytes())
     assert "without --public-key, nobody knows" in checked(tmp_path / "out").stdout
-    wrong = checked(tmp_path / "out", "--public-key", made[0])
-    assert wrong.exit_code == 2
+    wrong = checked(tmp_path / "out", "--public-key", made[0], code=2)
     assert wrong.output.startswith("Error: --public-key must be")

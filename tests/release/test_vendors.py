@@ -39,7 +39,6 @@ def released(tmp_path_factory):
     """Inputs, outputs and reasons of one release with two workers."""
     folder = tmp_path_factory.mktemp("vendors")
     given = files() | {f"pydicom/{name}": bundled(path) for name, path in BUNDLED.items()}
-    (folder / "in").mkdir()
     fill(folder / "in", given)
     pipeline.apply(folder / "in", folder / "out", Wave(), ReleaseOptions(names="keep", workers=2))
     return given, tree(folder / "out"), quarantine(folder / "out-private")

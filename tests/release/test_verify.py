@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -57,9 +58,7 @@ def test_a_release_is_sound(out):
 
 
 def test_folders_of_what_was_refused_after_it_was_written_are_not_left(release, monkeypatch):
-    def refuse(*args):
-        raise Refused(Reason.VERIFICATION)
-
+    refuse = Mock(side_effect=Refused(Reason.VERIFICATION))
     monkeypatch.setattr(verification, "verify", refuse)
     done = release({"DOE_JANE/1957/gray8.png": KINDS["gray8.png"]})
     assert done.quarantine == {"DOE_JANE/1957/gray8.png": "verification"}
@@ -126,9 +125,7 @@ def test_whatever_is_done_to_it_is_found(out, what):
 
 
 def test_a_second_name_is_found_where_no_file_has_extended_attributes(out, monkeypatch):
-    def none(path, follow_symlinks):
-        raise OSError(errno.ENOTSUP, "not supported")
-
+    none = Mock(side_effect=OSError(errno.ENOTSUP, "not supported"))
     monkeypatch.setattr(os, "listxattr", none, raising=False)
     assert flaws(out) == []
     os.link(out / "rgb.jpg", out.parent / "second")
@@ -212,8 +209,7 @@ def test_the_manifest_says_what_became_of_every_input(out):
 
 
 def test_the_command_counts_and_names_no_file(out):
-    sound = checked(out)
-    assert sound.exit_code == 0, sound.output
+    sound = checked(out, code=0)
     assert "6 files in the manifest, 0 findings" in sound.stdout
     *_, text, last = sound.stdout.splitlines()
     assert last.startswith("sound: every file is as the manifest says")
@@ -224,8 +220,7 @@ def test_the_command_counts_and_names_no_file(out):
     assert (found["text_not_looked_for"], found["text_not_told"]) == (6, 0)
     (out / "rgb.jpg").unlink()
     fill(out, {"Jane-Doe.txt": b"x"})
-    result = checked(out)
-    assert result.exit_code == 1
+    result = checked(out, code=1)
     assert "1 missing: a file of the manifest is not there; manifest.csv, row 6" in result.stdout
     assert "1 foreign" in result.stdout
     assert "Jane" not in result.output

@@ -1,6 +1,7 @@
 """Results that wait in the release itself are bounded in bytes, not only in number."""
 
 import threading
+from unittest.mock import Mock
 
 import pytest
 from release_specimens import InProcess
@@ -29,10 +30,8 @@ def test_what_waits_is_no_heavier_than_it_may_be(weight, most):
 
 
 def test_a_failure_is_raised_at_its_place():
-    def fails():
-        raise LookupError
-
     with InProcess(2, Limits()) as pool:
+        fails = Mock(side_effect=LookupError)
         results = pool.in_order([lambda: 1, fails, lambda: 3], window=3, weight=int, most=99)
         assert next(results) == 1
         with pytest.raises(LookupError):

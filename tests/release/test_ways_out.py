@@ -40,16 +40,14 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_way_out(
     closed = tmp_path / ("out" if name == "OUT" else "out-private")
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: path != closed and real(path, mode))
-    result = run("in", "out")
-    assert result.exit_code == 2
+    result = run("in", "out", code=2)
     assert f"{name} cannot be written: it is read-only" in result.stderr
     assert "choose another" in result.stderr
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 def test_a_folder_that_cannot_be_made_is_named(run):
-    result = run("in", "/proc/released")
-    assert result.exit_code == 2
+    result = run("in", "/proc/released", code=2)
     assert "OUT cannot be written" in result.stderr
     assert "choose another OUT" in result.stderr
 

@@ -4,19 +4,22 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import misbehaviour
 import numpy as np
 import pytest
 from release_specimens import KINDS, InProcess, command, fill, quarantine, refused, tree
+from waited import until
 
 from anonymize.release import decode, encode
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.workers import plain, sandbox, wire, worker_pool
 from anonymize.release.workers.worker_pool import Limits, WorkerPool, WorkerPoolError
+
+no_process = Mock(side_effect=OSError(11, "Resource temporarily unavailable"))
 
 pytestmark = pytest.mark.processes
 LIMITS = Limits(seconds=1, memory=1 << 27)
@@ -107,12 +110,9 @@ def test_what_a_worker_answers_is_never_run(workers, tmp_path):
 
 
 def test_an_answer_without_room_here_is_not_the_next_ones(workers, monkeypatch):
-    def full(*args):
-        raise MemoryError
-
     before = workers.call(misbehaviour.nothing)
     with monkeypatch.context() as patch, refused(Reason.MEMORY):
-        patch.setattr(wire, "received", full)
+        patch.setattr(wire, "received", Mock(side_effect=MemoryError))
         workers.call(misbehaviour.nothing)
     assert workers.call(misbehaviour.nothing) != before
 
@@ -128,8 +128,7 @@ def test_closing_does_not_wait_and_leaves_no_process():
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(made.call, misbehaviour.hang)
         (worker,) = made._alive
-        while not worker._busy.locked():
-            time.sleep(0.01)
+        until(worker._busy.locked)
         made.close()
         assert isinstance(answer.exception(60), Refused)  # long before it would have answered
     assert not Path(f"/proc/{pid}").exists()
@@ -155,15 +154,8 @@ def test_an_orphan_ends_with_its_time(tmp_path):
     worker = next(iter(made._alive))
     wire.send(worker._channel, wire.question(misbehaviour.hang, ()))
     worker._channel.close()
-    limit = time.monotonic() + 60
-    while worker._process.poll() is None and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert worker._process.poll() is not None
+    until(lambda: worker._process.poll() is not None)
     assert pid == worker._process.pid
-
-
-def no_process(*args, **kwargs):
-    raise OSError(11, "Resource temporarily unavailable")
 
 
 def test_a_worker_that_does_not_start_is_tried_again(monkeypatch):
@@ -219,8 +211,7 @@ def test_without_processes_the_run_stops_and_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(worker_pool, "START_PAUSES", ())
     monkeypatch.setattr(worker_pool.subprocess, "Popen", no_process)
     fill(tmp_path / "in", {"a.png": KINDS["gray8.png"]})
-    result = command(tmp_path / "in", tmp_path / "out")
-    assert result.exit_code == 4
+    result = command(tmp_path / "in", tmp_path / "out", code=4)
     assert "no worker process can be started" in result.stderr
     assert set(tree(tmp_path / "out")) == set()
 

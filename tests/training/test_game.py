@@ -1,5 +1,7 @@
 """The game with every objective and opponent: who learns, who starts again, and resuming."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
@@ -63,11 +65,7 @@ def test_the_opponents_step_gives_gradients_to_what_learns_only():
 @pytest.mark.parametrize("options", BETTER)
 def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path, options):
     path, epochs = tmp_path / "c.safetensors", 4
-
-    def interrupt(history):
-        if len(history) == 3:
-            raise KeyboardInterrupt
-
+    interrupt = Mock(side_effect=[None, None, KeyboardInterrupt])
     options = {**options, "epochs": epochs, "rate": 0.01}
     whole, stopped, resumed = (game(**options) for _ in range(3))
     lines = []

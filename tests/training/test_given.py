@@ -3,6 +3,7 @@
 import sys
 import warnings
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -152,12 +153,9 @@ def test_a_network_that_cannot_stand_in_is_refused(library, refused, monkeypatch
 def test_weights_that_cannot_be_fetched_or_read_are_one_line(
     library, config, refused, tmp_path, monkeypatch
 ):
-    def offline(*arguments, **options):
-        raise ConnectionError("no network")
-
     given = ("--classifier", f"xrv:{NIH}")
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(library.utils, "download", offline)
+    monkeypatch.setattr(library.utils, "download", Mock(side_effect=ConnectionError("no network")))
     fetched = f"the weights xrv:{NIH} could not be fetched (ConnectionError); go online"
     assert fetched in refused(*given)
     path = tmp_path / ".torchxrayvision" / "models_data" / "broken.pt"
@@ -211,13 +209,9 @@ def test_a_network_that_learnt_from_the_test_part_is_refused(
 
 def test_a_run_has_the_networks_that_it_began_with(networks, config, tmp_path, monkeypatch):
     """Stopped while it trains a classifier, or finished."""
-
-    def stopped(steps, given):
-        raise UsageError("stopped")
-
     run, verifier = tmp_path / "run", networks / "verifier.safetensors"
     with monkeypatch.context() as patch:
-        patch.setattr(Steps, "classifier", stopped)
+        patch.setattr(Steps, "classifier", Mock(side_effect=UsageError("stopped")))
         train("--config", config, "--out", run, "--verifier", verifier, code=2)
     assert (run / verifier.name).read_bytes() == verifier.read_bytes()
     other = learnt(verifier, config, 0, tmp_path)

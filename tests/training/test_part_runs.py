@@ -5,10 +5,9 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from PIL import Image
+from film_folders import folder_of
 from tiny_run import configured, ended, train
 
 from anonymize.commands.run_options import TrainArguments, unfinished
@@ -166,13 +165,10 @@ def test_a_classifier_begins_with_published_weights_of_torchvision(config, tmp_p
 
 
 def test_findings_that_cannot_be_told_apart_leave_a_model_that_is_read(config, tmp_path):
-    (tmp_path / "set").mkdir()
-    rows = [{"path": f"{i}.png", "patient_id": i // 2, "labels": "Mass"} for i in range(40)]
-    for row in rows:
-        drawn = np.random.default_rng(row["patient_id"]).integers(0, 256, (32, 32), np.uint8)
-        Image.fromarray(drawn).save(tmp_path / "set" / row["path"])
-    pd.DataFrame(rows).to_csv(tmp_path / "set" / "list.csv", index=False)
-    given = ("--source", "folder", "--root", tmp_path / "set", "--out", tmp_path / "run")
+    whose = np.repeat(np.arange(20), 2)
+    films = [np.random.default_rng(p).integers(0, 256, (32, 32), np.uint8) for p in whose]
+    root = folder_of(tmp_path / "set", films, whose, labels="Mass")
+    given = ("--source", "folder", "--root", root, "--out", tmp_path / "run")
     assert "undefined" in train("classifier", "--config", config, *given)
     assert load_classifier(tmp_path / "run" / "classifier.safetensors").size is None
     assert "NaN" not in (tmp_path / "run" / "metrics.jsonl").read_text()

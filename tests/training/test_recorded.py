@@ -11,12 +11,7 @@ from tiny_run import COMPACT, Operations, game
 from anonymize.data.batches import HeldImages, held
 from anonymize.data.pairs import Pairs
 from anonymize.networks.build import build_classifier, build_verifier
-from anonymize.options import (
-    ClassifierOptions,
-    FlowOptions,
-    ReconstructionOptions,
-    VerifierOptions,
-)
+from anonymize.options import ClassifierOptions, FlowOptions, ReconstructionOptions, VerifierOptions
 from anonymize.prichexy_net import FlowGenerator
 from anonymize.training.compute import Compute
 from anonymize.training.recorded import BEFORE, Recorded

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -182,10 +183,7 @@ def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, mon
 
 
 def test_the_options_of_a_run_are_whole_or_not_there(run, tmp_path, monkeypatch):
-    def full(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("os.fsync", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         write_options(load_options(run / "options.yaml"), tmp_path / "options.yaml")
     assert not list(tmp_path.iterdir())

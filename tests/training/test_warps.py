@@ -1,12 +1,12 @@
 """A run with a field that cannot fold, from `anonymize train` to a folder of released files."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
 from asked import ask
 from PIL import Image
+from release_specimens import rows
 from test_run import same_runs
 from tiny_run import TINY, configured, stopping, train
 
@@ -62,9 +62,9 @@ def test_it_is_applied_to_a_folder_of_any_sizes(run, tmp_path):
     for name, size in SIZES.items():
         drawn(tmp_path / "in" / name, size)
     ask(main, "apply", tmp_path / "in", tmp_path / "out", "--model", run, "--device", "cpu")
-    rows = list(csv.DictReader((tmp_path / "out" / "manifest.csv").open()))
-    assert len(rows) == len(SIZES)
-    for row in rows:
+    listed = rows((tmp_path / "out" / "manifest.csv").read_bytes())
+    assert len(listed) == len(SIZES)
+    for row in listed:
         assert float(row["mu"]) == 0.1
         assert float(row["min_jacobian"]) > 0
         released = Image.open(tmp_path / "out" / row["output"])

@@ -31,7 +31,6 @@ class TextOptions:
 
     @property
     def looks(self) -> bool:
-        """True where text is looked for."""
         return self.mode != "keep"
 
 

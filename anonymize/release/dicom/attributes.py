@@ -7,7 +7,6 @@ taken, with the values that each may have. What describes the pixels themselves 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +16,6 @@ from anonymize.release.dicom.header import tag, tags
 from anonymize.release.dicom.options import DEVICE, DicomOptions
 from anonymize.release.dicom.rules import (
     Numbers,
-    Pattern,
     Rule,
     Terms,
     Text,
@@ -25,6 +23,7 @@ from anonymize.release.dicom.rules import (
     entries,
     image_type,
     maker,
+    orientation,
     polygon,
 )
 from anonymize.release.dicom.terms import CODED, DEVICE_TEXT, NUMBERS, OF_PIXELS, REQUIRED, TERMS
@@ -55,7 +54,6 @@ class Attribute:
 
     @property
     def vrs(self) -> tuple[str, ...]:
-        """The representations that it may have."""
         return tuple(dictionary_VR(tag(self.keyword)).split(" or "))
 
     def admit(self, values: list, options: DicomOptions) -> tuple[list | None, bool]:
@@ -78,8 +76,6 @@ def _term(keyword: str) -> Attribute:
     return Attribute(keyword, Terms(TERMS[keyword], 1))
 
 
-# One direction of each axis at most.
-ORIENTATION = Pattern(re.compile(r"(?!.*([AP].*[AP]|[LR].*[LR]|[HF].*[HF]))[ALRPHF]{1,3}"), most=2)
 WORD_16 = Numbers(-(1 << 15), (1 << 16) - 1)
 LUT = [
     Attribute("LUTDescriptor", replace(WORD_16, least=3, most=3)),
@@ -98,7 +94,7 @@ FRAME = Attribute(
 ALLOWED = _table(
     Attribute("SOPClassUID", Terms(SOP_CLASSES, 1)),
     Attribute("ImageType", image_type),
-    Attribute("PatientOrientation", ORIENTATION, required=True),
+    Attribute("PatientOrientation", orientation, required=True),
     Attribute("Manufacturer", maker, required=True, device=Text("LO")),
     Attribute("PositionReferenceIndicator", required=True),  # no value of it stays
     *(

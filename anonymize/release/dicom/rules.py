@@ -21,6 +21,7 @@ DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PLACE = re.compile(r"-?\d{1,5}", re.ASCII)
 SEVERAL = 4  # numbers of an attribute that may have any number of them
 SMALLEST_POLYGON = 128  # pixels in height and width; codes of letters span fewer
+ORIENTATION = re.compile(r"(?!.*([AP].*[AP]|[LR].*[LR]|[HF].*[HF]))[ALRPHF]{1,3}")
 WORD = re.compile(r"[a-z]+|\d+", re.ASCII)
 VIEWS = ("view", "views")
 COUNTS = frozenset(["1", "2", "3", "4", "5", "one", "two", "three", "four", "five"])
@@ -104,18 +105,6 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """Values that are what a regular expression says, ``most`` of them."""
-
-    pattern: re.Pattern[str]
-    most: int = 1
-
-    def __call__(self, values: list) -> list | None:
-        fits = all(self.pattern.fullmatch(str(v)) for v in values)
-        return values if fits and len(values) <= self.most else None
-
-
-@dataclass(frozen=True)
 class Text:
     """Printable ASCII of a length that its representation allows. It may say anything."""
 
@@ -163,6 +152,12 @@ def maker(values: list) -> list | None:
     """The manufacturer, where it is a known one; punctuation is dropped."""
     plain = [" ".join(re.findall(r"[A-Z]+", str(v).upper())) for v in values]
     return plain if len(plain) <= 1 and MAKERS.issuperset(plain) else None
+
+
+def orientation(values: list) -> list | None:
+    """Of rows and columns: one direction of each axis at most."""
+    fits = all(ORIENTATION.fullmatch(str(v)) for v in values)
+    return values if fits and len(values) <= 2 else None
 
 
 def image_type(values: list) -> list | None:

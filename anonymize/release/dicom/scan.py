@@ -167,7 +167,6 @@ def _check_form(elements: list[Element]) -> None:
 def _check_element(
     header: Header, element: Element, allowed: Mapping[int, Attribute], options: DicomOptions
 ) -> None:
-    """One element and all below it."""
     action = profile.action(element.tag, options)
     if action is not None:
         if not _row_admits(header, element, action, options):
@@ -211,7 +210,6 @@ def _row_admits(header: Header, element: Element, action: Action, options: Dicom
 
 
 def _parts(version: str) -> list[int]:
-    """The numbers of a version."""
     return [int(part) for part in re.findall(r"\d+", version)[:3]]
 
 

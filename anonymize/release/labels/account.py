@@ -48,7 +48,6 @@ class Written:
 
     @classmethod
     def of(cls, labels: Labels) -> Written:
-        """That of ``labels``."""
         names = {number: source.name for number, source in labels.sources.items()}
         items = [(names[number], item, "", "") for number, item in labels.orphans]
         for image in labels.images:

@@ -23,7 +23,6 @@ from anonymize.release.reasons import Reason, Refused
 
 LARGEST_CATEGORY = 999  # larger ids of categories are counted anew
 TIGHT = 1.0  # pixels: a box that is this near to its outline's is the outline's box
-NUMBERED = "--labels {number} is no COCO file that can be carried over: {where}: {problem}; mend it"
 
 
 class _Part(BaseModel):
@@ -181,7 +180,8 @@ def parse(data: bytes, number: int) -> Coco:
 
 
 def _error(number: int, where: str, problem: str) -> DataError:
-    return DataError(NUMBERED.format(number=number, where=where, problem=problem))
+    what = f"--labels {number} is no COCO file that can be carried over"
+    return DataError(f"{what}: {where}: {problem}; mend it")
 
 
 def _category(category: _Category, number: int) -> dict[str, Any]:

@@ -60,7 +60,6 @@ class Labels:
 
     @property
     def images(self) -> set[str]:
-        """Images that have labels."""
         return self.masks.keys() | self.parts.keys()
 
     def job(self, image: str) -> Job | None:

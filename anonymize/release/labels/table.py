@@ -49,7 +49,8 @@ CLASS = (
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file as a source of labels: names of its columns, its rows as plain values."""
+    """A CSV file as a source of labels, as :class:`coco.Coco` is one: names of its columns, its
+    rows as plain values."""
 
     number: int
     image: str
@@ -61,7 +62,6 @@ class Table:
     kind: ClassVar[str] = "table"
 
     def emptied(self) -> Table:
-        """The same without labels: what :meth:`assembled` needs."""
         return replace(self, rows=[])
 
     def references(self) -> list[tuple[int, str]]:
@@ -69,7 +69,6 @@ class Table:
         return [(i, row["image"]) for i, row in enumerate(self.rows)]
 
     def labels_of(self, keys: list[int]) -> dict[str, Any]:
-        """What belongs to one image, plain values."""
         rows = [self.rows[key] for key in keys]
         return {"kind": self.kind, "shape": self.shape, "rows": rows}
 
@@ -82,7 +81,6 @@ class Table:
 
     @staticmethod
     def item(labels: dict[str, Any]) -> str:
-        """How the private list names the labels of one image."""
         return "rows " + ", ".join(str(row["row"] + 2) for row in labels["rows"])
 
     def head(self, labels: dict[str, Any]) -> list[Any]:
@@ -91,7 +89,6 @@ class Table:
 
     @staticmethod
     def texts(labels: dict[str, Any]) -> set[str]:
-        """Names that are released with the labels of one image."""
         return {name for row in labels["rows"] for name in row["classes"]}
 
     def assembled(self, released: list[tuple[str, dict[str, Any]]], *, renumber: bool) -> bytes:

@@ -23,7 +23,6 @@ from anonymize.release import storage
 from anonymize.release.labels.account import Written
 from anonymize.release.labels.collect import Labels
 from anonymize.release.machines.parts import (
-    PRIVATE,
     Part,
     check_alike,
     entries_of,
@@ -32,10 +31,9 @@ from anonymize.release.machines.parts import (
     read_part,
 )
 from anonymize.release.options import Progress
-from anonymize.release.places import Naming, Places, find_naming
+from anonymize.release.places import Naming, Places, find_naming, private_beside
 from anonymize.release.records import facts, tables
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import ABSENT, JOURNAL, PRECISION, Journal
 from anonymize.release.summary import Told, of_reasons
@@ -85,7 +83,7 @@ def merge(
         StorageError: OUT or a private folder cannot be written; the same call resumes.
     """
     out = out.resolve()
-    private = (private or out.with_name(out.name + PRIVATE)).resolve()
+    private = (private or private_beside(out)).resolve()
     parts = [read_part(folder) for folder in found(shards, out)]
     check_alike(parts)
     header = {**ABSENT, **parts[0].header, "out": str(out), "shard": ""}

@@ -7,7 +7,6 @@ or not at all. Credentials and the server's address are those of AWS's own tools
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 import time
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anonymize.errors import UsageError
-from anonymize.release.archives import MAX_NAME, Found
+from anonymize.release.archives import Found, is_no_path
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.storage import HEAD, StorageError, device_errors, write_whole
@@ -72,7 +71,7 @@ class Objects:
         password."""
         found = ADDRESS.fullmatch(address)
         folder = (found[2] or "").removesuffix("/") if found else ""
-        if found is None or not folder.isprintable() or (folder and _misnamed(folder)):
+        if found is None or not folder.isprintable() or (folder and is_no_path(folder)):
             raise UsageError(
                 f"{name} must be a folder, or s3://BUCKET/PREFIX without user or empty part"
             )
@@ -116,7 +115,7 @@ class Objects:
         for path, held in self.listing():
             if path.endswith("/") and not held.size:  # marks a folder
                 continue
-            if _misnamed(path):
+            if is_no_path(path):
                 yield Found(path, Reason.UNREADABLE, "a key that is no path of a file")
             elif path.lower().endswith(".zip"):
                 yield Found(path, Reason.ARCHIVE, "in an object storage; unpack it there")
@@ -133,7 +132,7 @@ class Objects:
         """
 
         def fetch(path: str) -> None:
-            if _misnamed(path):
+            if is_no_path(path):
                 raise Refused(Reason.UNREADABLE, "a key that is no path of a file")
             write_whole(Path(folder, path), self.read(path)[0])
 
@@ -245,10 +244,3 @@ def _store_errors() -> Iterator[None]:
         raise DeniedError("no permission") from None
     except Exception as error:
         raise StoreError(type(error).__name__) from None
-
-
-def _misnamed(path: str) -> bool:
-    """True for a path that climbs, is absolute, or cannot be one on a disk."""
-    return "\0" in path or any(
-        part in ("", ".", "..") or len(os.fsencode(part)) > MAX_NAME for part in path.split("/")
-    )

@@ -11,12 +11,10 @@ from typing import Any
 
 from anonymize.errors import DataError, UsageError, printable
 from anonymize.release.machines.shards import FILE, Finished, Shard
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.places import private_beside
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.journal import JOURNAL, PRECISION, read_journal
 from anonymize.release.records.json_lines import JsonLines
-
-PRIVATE = "-private"  # behind the name of a shard's folder
 
 
 @dataclass(frozen=True)
@@ -48,19 +46,19 @@ def found(given: Sequence[Path], out: Path) -> list[Path]:
         if not inside:
             raise UsageError(
                 "a SHARD must be a folder that `anonymize apply --shard I/N` finished, with its "
-                f"private folder beside it ({PRIVATE} behind its name), or a folder of such ones"
+                "private folder beside it (-private behind its name), or a folder of such ones"
             )
         folders += inside
     return [folder for folder in dict.fromkeys(folders) if folder != out]
 
 
 def _is_shard(folder: Path) -> bool:
-    return (folder.with_name(folder.name + PRIVATE) / JOURNAL).is_file()
+    return (private_beside(folder) / JOURNAL).is_file()
 
 
 def read_part(folder: Path) -> Part:
     """Raises DataError where the shard in ``folder`` is not finished, or damaged."""
-    private = folder.with_name(folder.name + PRIVATE)
+    private = private_beside(folder)
     try:
         finished = Finished.read(private)
         Shard.parse(finished.shard)
@@ -94,7 +92,8 @@ def check_alike(parts: Sequence[Part]) -> None:
     for part in parts:
         if part.header.get("shard") != part.finished.shard:
             raise DataError(f"SHARD {part.out.name} is damaged: its journal is of another shard")
-        other = {k for k in first.header | part.header if _other(k, first.header, part.header)}
+        keys = (first.header | part.header).keys() - {"out", "shard", PRECISION}
+        other = {key for key in keys if first.header.get(key) != part.header.get(key)}
         if other or part.finished.method != first.finished.method:
             what = ", ".join(sorted(other)) or "method"
             raise DataError(
@@ -110,10 +109,6 @@ def check_alike(parts: Sequence[Part]) -> None:
     _check_precision(parts)
     if sum(part.finished.inputs for part in parts) != first.finished.files:
         raise DataError("the shards' files do not add up to those under IN; make them again")
-
-
-def _other(key: str, one: dict, other: dict) -> bool:
-    return key not in ("out", "shard", PRECISION) and one.get(key) != other.get(key)
 
 
 def _check_precision(parts: Sequence[Part]) -> None:

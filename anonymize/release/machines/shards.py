@@ -70,7 +70,6 @@ class Finished:
     precision: str = ""  # of its method; "": not known, of an earlier version
 
     def write(self, private: Path) -> None:
-        """On the disk, whole."""
         content = json.dumps(asdict(self), indent=1).encode() + b"\n"
         storage.write_whole(private / FILE, content, mode=0o600)
 

@@ -71,7 +71,7 @@ class Record(JsonLines):
             )
 
     def open(self) -> None:
-        self._begin()
+        super().open()
         if not self._whole:
             self._append(self._header)
 

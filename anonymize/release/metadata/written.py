@@ -12,7 +12,7 @@ from anonymize.release.labels.collect import FOLDER
 from anonymize.release.metadata.columns import PATIENT, is_written, written_name
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records.csv_bytes import csv_bytes
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 
 NAME = "metadata.csv"
 PATH = f"{FOLDER}/{NAME}"

@@ -1,14 +1,58 @@
-"""What became of every input: the last entry of each, on the disk (:mod:`on_disk`)."""
+"""What became of every input: entries of the journal, the last ones on disk (:mod:`on_disk`)."""
 
 import json
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from anonymize.release.dicom import known
 from anonymize.release.reasons import Reason
-from anonymize.release.records.entry import Entry
 from anonymize.release.records.on_disk import OnDisk
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one input. ``sha256`` etc. are "" or 0 where it was not read.
+
+    An output that nobody accepted yet, or that somebody sent to quarantine, has a reason and its
+    ``output`` as well: it waits in the private folder, and not under OUT.
+    """
+
+    input: str
+    reason: str = ""  # "" where it was released
+    detail: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    sha256: str = ""
+    output: str = ""
+    output_sha256: str = ""
+    note: str = ""
+    figures: dict[str, float | None] | None = None
+    labels: dict[str, Any] | None = None  # of labels.account.share
+    metadata: dict[str, Any] | None = None  # row of --table, and its cells as they are released
+    unfit: str = ""  # why the method's strength does not fit its size
+    boxes: list[list[int]] | None = None  # x, y, width, height of filled text, pixels of the input
+    moved: dict[str, Any] | None = None  # of movement.coarse
+    reviewed: str = ""  # when somebody decided about the output, UTC
+    known: list[str] | None = None  # of dicom.known.in_header; None where nobody looked
+
+    @property
+    def released(self) -> bool:
+        return not self.reason
+
+    @property
+    def texts(self) -> list[str]:
+        """What is released with its labels besides numbers."""
+        return (self.labels or {}).get("texts", [])
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Paths and sha256 of what was made: the image and its masks; none where it was refused."""
+        if not self.output:
+            return {}
+        return {self.output: self.output_sha256, **(self.labels or {}).get("files", {})}
 
 
 class Entries:
@@ -97,7 +141,6 @@ class Entries:
         return (_entry(line) for (line,) in rows)
 
     def any_of(self, reason: str) -> bool:
-        """Whether there is one with this reason."""
         found = self._table.one("SELECT 1 FROM entries WHERE reason = ? LIMIT 1", (reason,))
         return found is not None
 

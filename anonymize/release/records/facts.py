@@ -15,7 +15,7 @@ from anonymize.release.labels.collect import MANIFEST as LABELS
 from anonymize.release.listing import empty_folders
 from anonymize.release.places import MANIFEST, SET_FILES, SIGNATURE, Naming, Places
 from anonymize.release.records import signature
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.journal import Journal
 from anonymize.release.workers import plain
 from anonymize.whole_file import Data
@@ -45,7 +45,6 @@ class Facts:
     finished: bool = True
 
     def write(self, private: Path) -> None:
-        """Keeps them in the private folder."""
         storage.write_whole(private / FILE, plain.written(self), mode=0o600)
 
     def publish(self, journal: Journal, naming: Naming | None) -> None:

@@ -23,8 +23,7 @@ from anonymize.release.listing import output_files
 from anonymize.release.places import KEY, MANIFEST, SET_FILES, SIGNATURE, Places
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import TELLING_FOLDER, Reason
-from anonymize.release.records.entries import Entries
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.json_lines import JsonLines
 from anonymize.release.records.signature import PUBLIC
 from anonymize.whole_file import TEMPORARY
@@ -147,7 +146,7 @@ class Journal(JsonLines):
         """Starts writing: the header of a new journal, or behind the last whole line."""
         self.places.private.chmod(0o700)
         self._remove_temporary()
-        self._begin()
+        super().open()
         if not self._whole:
             self._append(self.header)
             whole_file.sync_folder(self.places.private)
@@ -233,19 +232,17 @@ class Journal(JsonLines):
         if folders:
             made = (entry for entry in self.entries if entry.files)
             below = [e for e in made if not folders.isdisjoint(_folders(e.input))]
-        for entry in below:
-            self._withdraw(
-                entry, Reason.IDENTIFYING_NAME, "its folder's name, by another file there"
-            )
-        telling = list(self.telling()) if searched else []
-        for entry in telling:
-            self._withdraw(
-                entry, Reason.IDENTIFYING_NAME, "a word of another header, or of --table"
-            )
-        labelled = list(self._telling_labels())
-        for entry in labelled:
-            self._withdraw(entry, Reason.LABELS, "a class or a mask's name that a header knows")
-        gone = (*below, *telling, *labelled)
+        name, telling = Reason.IDENTIFYING_NAME, self.telling() if searched else ()
+        gone: list[Entry] = []
+        for entries, reason, why in (
+            (below, name, "its folder's name, by another file there"),
+            (telling, name, "a word of another header, or of --table"),
+            (self._telling_labels(), Reason.LABELS, "a class or a mask's name that a header knows"),
+        ):
+            found_out = list(entries)  # among those that are left
+            for entry in found_out:
+                self._withdraw(entry, reason, why)
+            gone += found_out
         return [e for e in gone if e.reason != Reason.REVIEW.value]
 
     def telling(self) -> Iterator[Entry]:

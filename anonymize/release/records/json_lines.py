@@ -31,7 +31,7 @@ class JsonLines:
                 self._whole += len(line)
                 yield json.loads(line)
 
-    def _begin(self) -> None:
+    def open(self) -> None:
         """Opens the file, mode 0600, behind the last whole line that was read. Raises UsageError:
         it is a link."""
         if self.path.is_symlink():

@@ -43,7 +43,6 @@ class Named:
         return found is not None and found[1].kind == "image"
 
     def count(self, origin: str) -> int:
-        """How many files a table names."""
         return self._table.number("SELECT count(*) FROM named WHERE origin = ?", (origin,))
 
     def looked(self, origin: str) -> dict[bool | None, int]:
@@ -67,12 +66,10 @@ class Named:
             yield _row(os.fsdecode(path), *told)
 
     def there(self, path: str) -> Found | None:
-        """What lies at a path."""
         found = self._table.one("SELECT refusal FROM there WHERE path = ?", (os.fsencode(path),))
         return None if found is None else _found(path, found[0])
 
     def all_there(self) -> Iterator[Found]:
-        """All that lies in the folder."""
         rows = self._table.each("path, refusal", "there", "path")
         return (_found(os.fsdecode(path), refusal) for path, refusal in rows)
 

@@ -48,7 +48,6 @@ class OnDisk:
             return self._db.execute(statement, values).fetchone()
 
     def number(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """The one number that it gives."""
         found = self.one(statement, values)
         assert found is not None
         return int(found[0])

@@ -16,7 +16,7 @@ from anonymize.release.method import Method
 from anonymize.release.places import MANIFEST
 from anonymize.release.reasons import Reason
 from anonymize.release.records.csv_bytes import csv_lines
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.journal import Journal
 from anonymize.whole_file import Data
 
@@ -42,7 +42,6 @@ class Tables:
 
     @classmethod
     def of(cls, journal: Journal, inputs: Container[str], labels: Labels, method: Method) -> Self:
-        """Those of a release of ``inputs``."""
         gone = frozenset(
             entry.input
             for entry in journal.entries.refused()

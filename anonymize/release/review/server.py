@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from anonymize.release.reasons import Refused
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.review import guard, session
 from anonymize.release.review.guard import Guard, Keys
 from anonymize.release.review.pictures import Pictures, View
@@ -163,7 +163,6 @@ def _number(request: Request, work: Session) -> int:
 
 
 def _listed(number: int, entry: Entry) -> dict:
-    """A picture as the list has it."""
     figures = entry.figures or {}
     return {
         "number": number,

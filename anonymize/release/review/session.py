@@ -18,10 +18,10 @@ from anonymize.key_files import key_id, read_secret
 from anonymize.release import storage
 from anonymize.release.early import refuse_no_folder
 from anonymize.release.machines.object_store import Objects
-from anonymize.release.places import MANIFEST, SIGNATURE, Naming, Places
+from anonymize.release.places import MANIFEST, SIGNATURE, Naming, Places, private_beside
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records import facts
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import ABSENT, Journal, begun
 
@@ -58,17 +58,14 @@ class Session:
 
     @property
     def entries(self) -> list[Entry]:
-        """What is known of each picture."""
         return [self.entry(number) for number in range(len(self._inputs))]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many are accepted, quarantined and undecided."""
         found = Counter(self._states)
         return {name: found[name] for name in (ACCEPTED, QUARANTINED, UNDECIDED)}
 
     def entry(self, number: int) -> Entry:
-        """What is known of one."""
         return self.journal.entries[self._inputs[number]]
 
     def inputs(self, number: int) -> list[tuple[str, str]]:
@@ -133,7 +130,7 @@ def opened(out: Path, private: Path | None = None) -> Iterator[Session]:
     """
     refuse_no_folder(out)
     out = out.resolve()
-    private = (private or out.with_name(f"{out.name}-private")).resolve()
+    private = (private or private_beside(out)).resolve()
     header = {**ABSENT, **begun(private)}
     if header.get("out") != str(out):
         raise UsageError(NO_RELEASE)

@@ -1,9 +1,10 @@
 """What a table of the user's says of images: whose each is, and its labels."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from anonymize.errors import UsageError
+from anonymize.errors import DataError, UsageError, counted
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,3 +27,12 @@ class People:
                 "--patients names no file of IN; its column path must be relative to IN, as in "
                 "map.csv (folder/image.png)"
             )
+
+
+def check_rows(option: str, problems: Iterable[str], paths: Collection[str]) -> None:
+    """Raises DataError where rows of the table ``option`` have a problem, or name a path twice."""
+    if wrong := Counter(filter(None, problems)):
+        reasons = ", ".join(f"{count} × {reason}" for reason, count in wrong.items())
+        raise DataError(f"{option}: {counted(wrong.total(), 'row')} cannot be used ({reasons})")
+    if len(set(paths)) < len(paths):
+        raise DataError(f"{option} lists a path twice; list each once")

@@ -87,7 +87,8 @@ def release_set(
         made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
         summary = _summary(release, places, model, read.left_out, begun, made)
         return replace(summary, anonymized=0, already_done=begun.released)
-    images = [spool.image(found.path) for found in release.files if _waits(found.path, read)]
+    waiting = read.digests.keys() - read.refused.keys()
+    images = [spool.image(found.path) for found in release.files if found.path in waiting]
     secret = release.naming.secret
     assert secret is not None  # this release is open
     who, unknown = known(images, options.people, secret)
@@ -95,7 +96,6 @@ def release_set(
     found = mixed([i for i in images if i.path in who], who, spool, model, release)
     with storage.device_errors():
         begun = _settled(begun, found.plan, read, release, there=there)
-    private = release.places.private
     with storage.device_errors():
         signed = facts.begin(release.places) or options.sign
     _publish(found, spool, release, pool)
@@ -112,7 +112,7 @@ def release_set(
     with storage.device_errors():
         Facts(told, str(release.naming.file), signed).publish(release.journal, release.naming)
         spool.clear()
-        finished = state.read(private)
+        finished = state.read(release.places.private)
     assert finished is not None  # one of the tables
     made = told.certificate(release.journal)
     return _summary(release, places, model, read.left_out, finished, made)
@@ -216,10 +216,6 @@ def _note(candidate: Candidate, read: Read, before: dict[str, list[str]], spool:
             spool.add(candidate)
 
 
-def _waits(path: str, read: Read) -> bool:
-    return path in read.digests and path not in read.refused
-
-
 def _settled(begun: State | None, plan: str, read: Read, release: Release, *, there: bool) -> State:
     """What the release is of, on the disk before anything appears. Raises UsageError: outputs of
     another plan are there."""
@@ -227,8 +223,8 @@ def _settled(begun: State | None, plan: str, read: Read, release: Release, *, th
         return begun
     if there:
         raise UsageError(OTHER_PLAN)
-    why = {path: [r.reason.value, r.detail] for path, r in read.refused.items()}
-    inputs = {path: [sha, *why.get(path, ["", ""])] for path, sha in read.digests.items()}
+    why = _why(read.refused)
+    inputs = {path: [sha, *why.get(path, ("", ""))] for path, sha in read.digests.items()}
     made = State(inputs, plan)
     made.write(release.places.private)
     return made

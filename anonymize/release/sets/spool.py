@@ -45,7 +45,6 @@ class Spooled:
 
     @classmethod
     def of(cls, candidate: Candidate) -> Self:
-        """What is known of a radiograph that was read."""
         assert candidate.radiograph is not None
         digest = hashlib.sha256(_stored(candidate.radiograph).tobytes()).hexdigest()
         known = candidate.path, candidate.sha256, candidate.patient, candidate.words
@@ -84,7 +83,6 @@ class Spool:
         return self._read(path)[1]
 
     def clear(self) -> None:
-        """Removes all of it."""
         folder = self._private / FOLDER
         for path in listing.output_files(folder):
             storage.remove(folder / path)

@@ -40,7 +40,6 @@ class State:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The sha256 of each input."""
         return {path: values[0] for path, values in self.inputs.items()}
 
     def whole(self, out: Path) -> bool:

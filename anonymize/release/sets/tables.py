@@ -15,7 +15,7 @@ from anonymize.release.method import Method
 from anonymize.release.places import CERTIFICATE, LABELS, MANIFEST, PAGE
 from anonymize.release.reasons import Reason
 from anonymize.release.records.csv_bytes import csv_bytes
-from anonymize.release.records.entry import Entry
+from anonymize.release.records.entries import Entry
 from anonymize.release.records.journal import Journal
 from anonymize.release.records.tables import (
     MAP,

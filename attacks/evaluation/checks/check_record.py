@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import whole_file
+from anonymize.configuration import load_options
 from anonymize.data.cache import cache_directory
 from anonymize.fingerprint import fingerprint
+from anonymize.options import TrainOptions
 from anonymize.plugins import installed
 from attacks.attackers.combination import TESTED_WITH
-from attacks.evaluation.made_by import program
-from attacks.registry import DONORS, GROUP, choose
+from attacks.evaluation.made_by import attack_options, program
+from attacks.registry import DONORS, GROUP, Chosen, choose
 from attacks.results import Check, name_of
 
 FILE = "attacks-check.json"
@@ -119,6 +121,19 @@ def examined_by(attacker: str) -> str:
     chosen = [] if name_of(attacker) not in installed(GROUP) else [choose(attacker)]
     if chosen and chosen[0].level.combines:
         chosen += map(choose, TESTED_WITH[chosen[0].knowledge])
-    settings = Path(str(files("attacks.check") / "check.yaml"))
     tests = "attacks.check.donors" if attacker == DONORS else "attacks.check.run"
-    return fingerprint(program(chosen, tests, libraries=False), settings)
+    return fingerprint(program(chosen, tests, libraries=False), _settings(chosen))
+
+
+def _settings(chosen: Sequence[Chosen]) -> tuple[dict[str, Any], list[int]]:
+    """What the tests of these attackers depend on, and how long each is trained: how long others
+    are, one option for several, is not among it."""
+    options = _options()
+    found = attack_options(options, [one.name for one in chosen])
+    del found["evaluation"]["attacker_epochs"]
+    return found, [one.level.epochs(options) for one in chosen]
+
+
+@cache
+def _options() -> TrainOptions:
+    return load_options(Path(str(files("attacks.check") / "check.yaml")))

@@ -1,6 +1,7 @@
 """What the released images look like beside the real ones."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import matplotlib as mpl
@@ -10,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attacks.reporting.pictures.figures import COLOURS, INK, STYLE, save
-from attacks.reporting.pictures.sheet import examples_shown, sheet
+from attacks.reporting.pictures.figures import COLOURS, INK
+from attacks.reporting.pictures.sheet import Column, examples_shown, sheet
 
 CROP = (0.30, 0.16, 0.34)  # top, left and side of the zoomed square, as parts of the image
 
@@ -36,12 +37,10 @@ def examples(
     pictures, changes = _pictures(images)
     moved = {title: _array(field) for title, field in (displacements or {}).items()}
     lengths = {title: np.hypot(d[:, 0], d[:, 1]) for title, d in moved.items()}
-    with mpl.rc_context(STYLE):
-        number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
-        real, *released = pictures
-        order = [real, *sorted(released, key=lambda title: title not in moved)]
-        deforms = {real, *moved} if moved else set()
-        figure, columns = sheet(order, number, lambda line: 3 if deforms & set(line) else 2)
+    real = next(iter(pictures))
+    order = sorted(pictures, key=lambda title: (title != real, title not in moved))
+    ordered, deforms = {t: pictures[t] for t in order}, {real, *moved} if moved else set()
+    with _sheet(path, ordered, lambda line: 3 if deforms & set(line) else 2) as (figure, columns):
         for column in columns:
             title, n, axes = column.title, column.example, column.axes
             axes[0].imshow(pictures[title][n], cmap="gray", vmin=0, vmax=1)
@@ -57,15 +56,12 @@ def examples(
         _scale(figure, first[1], "released − real", "PuOr_r", "−", "+")
         if moved:
             _scale(figure, first[2], "displacement", "viridis", "0", "far")
-        save(figure, path)
 
 
 def crops(images: Mapping[str, Tensor], path: Path) -> None:
     """Figure 3 of the paper: every method's image, and a square of it enlarged below."""
     pictures, _ = _pictures(images)
-    with mpl.rc_context(STYLE):
-        number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
-        figure, columns = sheet(list(pictures), number, lambda line: 2)
+    with _sheet(path, pictures, lambda line: 2) as (_, columns):
         for column in columns:
             picture = pictures[column.title][column.example]
             top, left, side = (round(part * len(picture)) for part in CROP)
@@ -75,18 +71,22 @@ def crops(images: Mapping[str, Tensor], path: Path) -> None:
                 box = Rectangle((left - 0.5, top - 0.5), side, side, fill=False, color=COLOURS[4])
                 whole.add_patch(box)
             part.imshow(picture[top : top + side, left : left + side], cmap="gray", vmin=0, vmax=1)
-        save(figure, path)
 
 
 def differences(images: Mapping[str, Tensor], path: Path) -> None:
     """Maps of released − real, each method on its own scale: where it changes the image."""
     _, changes = _pictures(images)
-    with mpl.rc_context(STYLE):
-        number = examples_shown(len(changes), len(next(iter(changes.values()))))
-        figure, columns = sheet(list(changes), number, lambda line: 1)
+    with _sheet(path, changes, lambda line: 1) as (_, columns):
         for column in columns:
             show_change(column.axes[0], changes[column.title], column.example)
-        save(figure, path)
+
+
+def _sheet(
+    path: Path, pictures: Mapping[str, np.ndarray], rows: Callable[[Sequence[str]], int]
+) -> AbstractContextManager[tuple[Figure, list[Column]]]:
+    """:func:`sheet` of as many of the pictures (N, H, W) as make a page of good shape."""
+    number = examples_shown(len(pictures), len(next(iter(pictures.values()))))
+    return sheet(path, list(pictures), number, rows)
 
 
 def show_change(axes: Axes, change: np.ndarray, number: int) -> None:

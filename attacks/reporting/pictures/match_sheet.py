@@ -4,7 +4,6 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.patches import Rectangle
 
@@ -12,7 +11,7 @@ from attacks.linkage.overlap import Overlap
 from attacks.linkage.ranking import Ranking
 from attacks.linkage.release_attack import Nearest
 from attacks.linkage.whose import Whose
-from attacks.reporting.pictures.figures import COLOURS, INK, STYLE
+from attacks.reporting.pictures.figures import COLOURS, INK
 from attacks.reporting.pictures.sheet import sheet
 
 PAIRS = 24  # most that a page shows
@@ -84,8 +83,7 @@ def in_words(probability: float) -> str:
 def page(lines: Sequence[Sequence[Cell]]) -> bytes:
     """PNG of equally long lines of pictures; short ones stand side by side."""
     columns = [str(n) for n in range(len(lines[0]))]
-    with mpl.rc_context(STYLE):
-        figure, places = sheet(columns, len(lines), lambda line: 1)
+    with sheet((), columns, len(lines), lambda line: 1) as (figure, places):
         for place in places:
             cell, axes = lines[place.example][int(place.title)], place.axes[0]
             axes.imshow(cell.image, cmap="gray", vmin=0, vmax=1)

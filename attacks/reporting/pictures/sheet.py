@@ -1,15 +1,16 @@
 """A page of small pictures of many methods: columns with titles, in lines that fit a screen."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attacks.reporting.pictures.figures import DPI, INK, short
+from attacks.reporting.pictures.figures import INK, drawn, short
 
 MAX_COLUMNS = 9  # columns in a line
 WIDE = 7  # columns under which two lines would be a tall page
@@ -50,10 +51,14 @@ def examples_shown(methods: int, examples: int) -> int:
     return min(examples, MAX_COLUMNS // methods)
 
 
+@contextmanager
 def sheet(
-    titles: Sequence[str], examples: int, rows: Callable[[Sequence[str]], int]
-) -> tuple[Figure, list[Column]]:
-    """An empty page: a column for each method and example image.
+    paths: Path | Sequence[Path],
+    titles: Sequence[str],
+    examples: int,
+    rows: Callable[[Sequence[str]], int],
+) -> Iterator[tuple[Figure, list[Column]]]:
+    """An empty page, as :func:`drawn` gives it: a column for each method and example image.
 
     Few methods stand side by side for several images; many run on in the next line.
 
@@ -64,23 +69,22 @@ def sheet(
     heights = [rows([title for title, *_ in line]) for line in lines]
     width = max(_lefts(line)[-1] for line in lines) + CELL + EDGE
     height = len(lines) * TITLE + sum(heights) * (CELL + GAP) + (len(lines) - 1) * APART + EDGE
-    figure = Figure(figsize=(width, height), dpi=DPI)
-    FigureCanvasAgg(figure)
-    columns, top = [], height
-    for line, high in zip(lines, heights, strict=True):
-        top -= TITLE
-        for (title, example, _), left in zip(line, _lefts(line), strict=True):
-            boxes = [(left, top - (row + 1) * CELL - row * GAP) for row in range(high)]
-            axes = tuple(
-                figure.add_axes((x / width, y / height, CELL / width, CELL / height))
-                for x, y in boxes
-            )
-            for cell in axes:
-                cell.set_axis_off()
-            axes[0].set_title(wrapped(title), fontsize=8.5, color=INK, pad=3)
-            columns.append(Column(title, example, axes))
-        top -= high * (CELL + GAP) + APART
-    return figure, columns
+    with drawn(paths, (width, height)) as figure:
+        columns, top = [], height
+        for line, high in zip(lines, heights, strict=True):
+            top -= TITLE
+            for (title, example, _), left in zip(line, _lefts(line), strict=True):
+                boxes = [(left, top - (row + 1) * CELL - row * GAP) for row in range(high)]
+                axes = tuple(
+                    figure.add_axes((x / width, y / height, CELL / width, CELL / height))
+                    for x, y in boxes
+                )
+                for cell in axes:
+                    cell.set_axis_off()
+                axes[0].set_title(wrapped(title), fontsize=8.5, color=INK, pad=3)
+                columns.append(Column(title, example, axes))
+            top -= high * (CELL + GAP) + APART
+        yield figure, columns
 
 
 def _lines(titles: Sequence[str], examples: int) -> list[list[tuple[str, int, bool]]]:

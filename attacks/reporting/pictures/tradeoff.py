@@ -8,13 +8,11 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from attacks.reporting import readings
 from attacks.reporting.harmless import harmless
 from attacks.reporting.pictures.figures import (
-    DPI,
     FAINT,
     INK,
     QUIET,
@@ -22,6 +20,7 @@ from attacks.reporting.pictures.figures import (
     STYLE,
     bars,
     chance,
+    drawn,
     legend,
     save,
     short,
@@ -57,10 +56,8 @@ def tradeoff_figure(results: Results) -> Figure:
     frozen, open where it is retrained. Bars are 95 % intervals. Dashed: the real images; dotted:
     chance; dashed in other ways: floors. Methods without utility or attackers are left out.
     """
-    with mpl.rc_context(STYLE):
-        many = len(results.methods) > MANY
-        figure = Figure(figsize=(9.6, 6.4) if many else (7.6, 5.0), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    size = (9.6, 6.4) if len(results.methods) > MANY else (7.6, 5.0)
+    with drawn((), size, "constrained") as figure:
         axes = figure.add_subplot()
         if not any(m.utility.frozen or m.utility.retrained for m in results.methods):
             _privacy_alone(figure, axes, results)

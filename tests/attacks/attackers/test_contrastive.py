@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -124,18 +125,10 @@ def test_it_tells_patients_apart_that_it_never_saw(trained):
 
 
 def test_a_resumed_training_ends_bit_for_bit(trained, tmp_path):
-    class Stopped(Exception):
-        pass
-
-    def stop(done):
-        if done == 2:
-            raise Stopped
-
     checkpoint = tmp_path / "attack.safetensors"
-    with pytest.raises(Stopped):
-        Contrastive(SMALL, learning=Learning(checkpoint=checkpoint, epoch=stop)).fit(
-            parts(), seed=0
-        )
+    stopped = Learning(checkpoint=checkpoint, epoch=Mock(side_effect=[None, KeyboardInterrupt]))
+    with pytest.raises(KeyboardInterrupt):
+        Contrastive(SMALL, learning=stopped).fit(parts(), seed=0)
     resumed = Contrastive(SMALL, learning=Learning(checkpoint=checkpoint)).fit(parts(), seed=0)
     for key, value in trained.network.state_dict().items():
         assert torch.equal(value, resumed.network.state_dict()[key]), key

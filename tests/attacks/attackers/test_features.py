@@ -1,7 +1,8 @@
 """Features of published networks. Nothing is downloaded: files are written here, and networks
 without weights are asked for by that name."""
 
-import builtins
+import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -99,29 +100,18 @@ def test_random_weights_are_the_same_each_time_and_leave_the_random_numbers_alon
 def test_published_weights_are_asked_for_unless_it_is_said_otherwise(
     monkeypatch, name, weights, asked
 ):
-    calls = []
-
-    def fetch(name, **weights):
-        calls.append((name, *weights.values()))
-        raise OSError("no network")
-
+    fetch = Mock(side_effect=OSError("no network"))
     monkeypatch.setattr(torchvision_models(), "get_model", fetch)
     if name.startswith("timm:"):
         monkeypatch.setattr(pytest.importorskip("timm"), "create_model", fetch)
     with pytest.raises(UsageError, match=f"weights {weights} of {name} could not be fetched"):
         NetworkFeatures(FeaturesOptions(network=name, weights=weights))
-    assert calls == [asked]
+    (called,) = fetch.call_args_list
+    assert (*called.args, *called.kwargs.values()) == asked
 
 
 def test_timm_missing_is_an_error_that_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name == "timm":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(UsageError, match=r"pip install 'anonymize-cxr\[timm\]'"):
         pretrained("timm:resnet10t", weights="random")
 

@@ -56,11 +56,11 @@ def examination(options, data, tmp_path_factory):
 def outcomes(examination, monkeypatch):
     """The outcomes by case of an attacker of that class, as if it were at the level of ``key``."""
 
-    def of(attacker, key="training-free"):
+    def of(attacker, key="training-free", cases=CASES, **level):
         chosen = choose(key)
-        made = Level(lambda setting: attacker(), chosen.level.scenario)
+        made = Level(lambda setting: attacker(), chosen.level.scenario, **level)
         monkeypatch.setattr(type(chosen), "level", property(lambda self: made))
-        return {outcome.case: outcome for outcome in examination.of(chosen)}
+        return {outcome.case: outcome for outcome in examination.of(chosen, cases)}
 
     return of
 
@@ -77,7 +77,7 @@ def test_an_honest_attacker_passes_what_concerns_it(outcomes):
 # Three of real images and of each warp, of noise and under other names one; who learns from real
 # images alone needs none for what becomes of them.
 @pytest.mark.parametrize(("learns", "times"), [("nothing", 0), ("real", 3 + 1), ("released", 11)])
-def test_of_equal_images_an_attacker_learns_once(examination, monkeypatch, learns, times):
+def test_of_equal_images_an_attacker_learns_once(outcomes, monkeypatch, learns, times):
     taught = []
 
     class Counting(TrainingFree):
@@ -85,19 +85,18 @@ def test_of_equal_images_an_attacker_learns_once(examination, monkeypatch, learn
             taught.append(seed)
             return self
 
-    chosen = choose("histogram-metric")
-    level = Level(lambda setting: Counting(), chosen.level.scenario, learns=learns)
-    monkeypatch.setattr(type(chosen), "level", property(lambda self: level))
     monkeypatch.setattr("attacks.check.run.MORE", 3)
     cases = [case for case in CASES if not case.made_for]
-    found = {o.case: o for o in examination.of(chosen, cases)}
+    found = outcomes(Counting, "histogram-metric", cases, learns=learns)
     assert sum(o.auc is not None for o in found.values()) == 7
     assert len(taught) == times
     assert found["identity"].auc == found["pixel shuffle"].auc == found["real images"].auc
 
 
 @pytest.mark.parametrize(("lost", "status"), [(3, "passed"), (9, "failed")])
-def test_who_does_not_come_back_is_trained_more_often(examination, monkeypatch, lost, status):
+def test_who_does_not_come_back_is_trained_more_often(
+    examination, outcomes, monkeypatch, lost, status
+):
     """Luck of three trainings is no fault: nine on both sides decide."""
     examination._learnt.cache_clear()
     taught = {True: [], False: []}  # on warped images and on real ones
@@ -113,12 +112,9 @@ def test_who_does_not_come_back_is_trained_more_often(examination, monkeypatch, 
             found = super().score(probes, gallery)
             return np.random.default_rng(0).permuted(found, axis=1) if self.blind else found
 
-    chosen = choose("histogram-metric")
-    level = Level(lambda setting: Unlucky(), chosen.level.scenario, learns="released")
-    monkeypatch.setattr(type(chosen), "level", property(lambda self: level))
     monkeypatch.setattr("attacks.check.run.NEAR", 0.16)  # three blind ones of nine lose 0.13
     cases = [case for case in CASES if case.name in ("real images", "smooth warp")]
-    found = {outcome.case: outcome for outcome in examination.of(chosen, cases)}
+    found = outcomes(Unlucky, "histogram-metric", cases, learns="released")
     assert found["smooth warp"].status == status, found
     assert {len({*seeds}) for seeds in taught.values()} == {9}
 

@@ -1,8 +1,16 @@
 """What is kept of the attackers' own tests, and what an evaluation says of it."""
 
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from anonymize.configuration import load_options
 from attacks.check.run import Outcome, faults
 from attacks.evaluation.checks import check_record as record
 from attacks.registry import every_level
+
+RECIPE = Path(str(files("attacks.check") / "check.yaml"))
 
 
 def test_what_it_holds_for_is_told_by_our_sources_alone(monkeypatch):
@@ -11,6 +19,26 @@ def test_what_it_holds_for_is_told_by_our_sources_alone(monkeypatch):
     record.examined_by.cache_clear()
     monkeypatch.setattr("anonymize.fingerprint._version", lambda name: "another")
     assert record.examined_by("pixels") == before
+
+
+@pytest.mark.parametrize(
+    ("option", "concerned"),
+    [
+        ("attacker_epochs", {"verification"}),
+        ("histogram_metric.copies", {"histogram-metric", "ensemble"}),
+    ],
+)
+def test_what_it_holds_for_is_told_by_the_attackers_own_settings(monkeypatch, option, concerned):
+    """Longer training of one leaves what is known of the others."""
+    every = {"verification", "histogram-metric", "ensemble", "pixels", "donors"}
+    before = {key: record.examined_by(key) for key in every}
+    record.examined_by.cache_clear()
+    options = record._options()
+    found = load_options(RECIPE, {f"evaluation.{option}": 7})
+    assert found != options
+    monkeypatch.setattr(record, "_options", lambda: found)
+    assert {key for key in every if record.examined_by(key) != before[key]} == concerned
+    record.examined_by.cache_clear()
 
 
 def test_an_evaluation_names_attackers_that_failed_or_were_not_tested(tmp_path, monkeypatch):

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -206,12 +207,7 @@ def test_the_forecast_takes_the_workers_into_account(clock):
 
 
 def test_once_is_once_as_long_as_the_images_are_there():
-    images, calls = torch.zeros(2), []
-
-    def work():
-        calls.append(1)
-        return len(calls)
-
+    images, work = torch.zeros(2), Mock(side_effect=count(1))
     one, other = object(), object()
     assert [once(work, images, one, (6, 8)) for _ in range(3)] == [1, 1, 1]
     assert once(work, images, other, (6, 8)) == 2

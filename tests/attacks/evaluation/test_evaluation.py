@@ -1,6 +1,5 @@
 """An evaluation from its file, as a user starts it: trained, killed, continued, compared."""
 
-import csv
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from asked import ask
+from overlapping import read_table
 from PIL import Image
 from test_results import measured_in, without
 
@@ -110,9 +110,7 @@ def test_every_method_and_level_is_measured(whole):
 
 
 def test_the_papers_table_stands_beside_ours(whole):
-    with (whole / "table1.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    ours = [row for row in rows if row["who"] == "ours"]
+    ours = [row for row in read_table(whole / "table1.csv") if row["who"] == "ours"]
     found = {(row["method"], row["figure"]): float(row["mean"]) for row in ours}
     results = Results.read(whole / "results.json")
     expected = {}

@@ -1,12 +1,10 @@
 """`attacks evaluate` on folders of so few patients that hardly anything can be told, as a user
 calls it."""
 
-import csv
-
 import numpy as np
 import pytest
 from asked import ask
-from PIL import Image
+from film_folders import folder_of
 
 from attacks.cli import main
 from attacks.results import Results
@@ -17,17 +15,10 @@ def evaluated(tmp_path):
     """Evaluates images of so many patients, of whom a fifth are tested and no two are as old."""
 
     def call(patients, code=0):
-        rng, rows = np.random.default_rng(0), [("path", "patient_id", "labels", "age")]
-        folder = tmp_path / "films"
-        folder.mkdir()
-        for patient in range(patients):
-            for image in range(4):
-                name = f"{patient}-{image}.png"
-                Image.fromarray(rng.integers(0, 256, (40, 40), np.uint8)).save(folder / name)
-                finding = "Mass" if patient % 2 else ""
-                rows.append((name, f"p{patient}", finding, 20 + 5 * patient))
-        with (folder / "films.csv").open("w", newline="") as file:
-            csv.writer(file).writerows(rows)
+        folder, who = tmp_path / "films", np.repeat(np.arange(patients), 4)
+        films = np.random.default_rng(0).integers(0, 256, (len(who), 40, 40), np.uint8)
+        known = {"labels": np.where(who % 2, "Mass", ""), "age": 20 + 5 * who}
+        folder_of(folder, films, [f"p{patient}" for patient in who], **known)
         options = ("data.size=32", "data.workers=1", "evaluation.utility=false", "threads=1")
         settings = [word for option in options for word in ("--set", option)]
         words = ("--source", "folder", "--root", folder, "--out", tmp_path / "out", *settings)

@@ -1,6 +1,7 @@
 """The floors of an evaluation: what links without looking for a patient."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -53,13 +54,22 @@ def test_who_nobody_can_be_learnt_from_is_compared_as_he_is():
     assert scores[0, 0] > scores[0, 1]
 
 
-@pytest.fixture(scope="module")
-def floors(options, data):
-    unread = altered(options, evaluation={"utility": False})
-    plan = Plan([Entrant("identity")], unread, attackers=("training-free", "sets"))
+def measured(options, data, who, attackers=("training-free",), read=None):
+    """{name: floor} of these attackers."""
+    plan = Plan([Entrant("identity")], options, attackers=attackers)
+    found = Floors(plan, data, who, None, Compute(), read).measured()
+    return {floor.name: floor for floor in found}
 
+
+@pytest.fixture(scope="module")
+def unread(options):
+    return altered(options, evaluation={"utility": False})
+
+
+@pytest.fixture(scope="module")
+def floors(unread, data):
     def of(who):
-        return {f.name: f for f in Floors(plan, data, who, None, Compute(), None).measured()}
+        return measured(unread, data, who, ("training-free", "sets"))
 
     rows = np.arange(len(data.table))
     by_findings = owners_of(data.patients, Parts(data).owners.covariates.findings[rows])
@@ -105,9 +115,7 @@ def test_floors_are_of_what_is_asked(options, data):
     """Where the very originals are asked for, each image is a person of its own, whom a coin finds
     among all images; what is known of other images of a patient is no floor of it."""
     asked = altered(options, evaluation={"utility": False, "scenario": "before-after"})
-    plan = Plan([Entrant("identity")], asked, attackers=("training-free",))
-    measured = Floors(plan, data, Parts(data).owners, None, Compute(), None).measured()
-    found, images = {f.name: f for f in measured}, len(data.table.part("test"))
+    found, images = measured(asked, data, Parts(data).owners), len(data.table.part("test"))
     assert list(found) == ["findings", "coin"]
     error = (1 / images / (100 * images)) ** 0.5
     assert found["coin"].precision_at_1.mean == pytest.approx(1 / images, abs=4 * error)
@@ -116,11 +124,8 @@ def test_floors_are_of_what_is_asked(options, data):
 
 
 def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
-    asked, found = [], Attack(knowledge="ignorant", auc=Estimate(mean=0.6, runs=(0.6,), sd=0.0))
-
-    def read():
-        asked.append(True)
-        return found
+    found = Attack(knowledge="ignorant", auc=Estimate(mean=0.6, runs=(0.6,), sd=0.0))
+    read = Mock(return_value=found)
 
     def floor(data, methods=(), attackers=("training-free",)):
         plan, _ = possible(Plan([Entrant("identity")], options, attackers=attackers), data)
@@ -128,26 +133,23 @@ def test_age_sex_and_view_are_read_or_it_says_why_not(options, data):
         return Floors(plan, data, who, None, Compute(), read)._biometrics(methods)
 
     assert floor(data).auc == found.auc
-    assert len(asked) == 1
+    assert read.call_count == 1
     real = Method(name="identity", privacy={"soft-biometrics": found})
     assert floor(data, [real], ("soft-biometrics",)).auc == found.auc
-    assert len(asked) == 1  # lent by the attacker that took part
+    assert read.call_count == 1  # lent by the attacker that took part
     nothing = data.table.frame.assign(age=np.nan, sex="", view="AP")
     untold = floor(replace(data, table=data.table.with_frame(nothing)))
     assert untold.auc is None
     assert "does not say age, sex or view" in untold.message
 
 
-def test_the_floor_of_metadata_names_what_it_knows(floors, options, data):
+def test_the_floor_of_metadata_names_what_it_knows(floors, unread, data):
     of, whole, _ = floors
     assert of(whole)["metadata"].message.startswith("true age, sex, view and follow-up number;")
     nothing = data.table.frame.assign(age=np.nan, sex="", view="AP")
     untold = replace(data, table=data.table.with_frame(nothing))
-    unread = altered(options, evaluation={"utility": False})
-    plan = Plan([Entrant("identity")], unread, attackers=("training-free",))
-    measured = Floors(plan, untold, Parts(untold).owners, None, Compute(), None).measured()
-    (message,) = [floor.message for floor in measured if floor.name == "metadata"]
-    assert message.startswith("true follow-up number;")
+    found = measured(unread, untold, Parts(untold).owners)
+    assert found["metadata"].message.startswith("true follow-up number;")
 
 
 def test_nobody_to_link_has_no_floor(floors):
@@ -164,13 +166,8 @@ def test_what_a_classifier_reads_tells_more_of_all_images_of_a_patient(options, 
     )
     monkeypatch.setattr(Floors, "_task", lambda self: alike.astype(np.float32))
     read = Attack(knowledge="ignorant", auc=Estimate(mean=0.6, runs=(0.6,), sd=0.0))
-
-    def measured(*attackers):
-        plan = Plan([Entrant("identity")], options, attackers=attackers)
-        found = Floors(plan, data, who, None, Compute(), lambda: read).measured()
-        return {floor.name: floor for floor in found}
-
-    assert "task, sets" not in measured("training-free")
-    found = measured("training-free", "sets")
+    given = {"who": who, "read": lambda: read}
+    assert "task, sets" not in measured(options, data, **given)
+    found = measured(options, data, **given, attackers=("training-free", "sets"))
     assert found["task, sets"].auc.mean > found["task"].auc.mean + 0.05
     assert found["task, sets"].message.endswith("all images of a patient.")

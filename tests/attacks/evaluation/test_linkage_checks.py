@@ -2,16 +2,7 @@
 
 import pytest
 from changing import altered
-from sound_results import (
-    attacked,
-    broken,
-    compared,
-    complete,
-    matching,
-    moved,
-    with_floors,
-    within,
-)
+from sound_results import attacked, broken, compared, complete, matching, moved, with_floors, within
 from test_results import attack, made_up, with_attacks
 
 from attacks.evaluation.checks import generator_checks, impostor_checks, knowledge_checks

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -156,19 +157,14 @@ def test_outputs_of_a_patient_are_one_whose_contributors_are_in_all_of_them(opti
 def test_luck_is_drawn_once_a_release(options, release, monkeypatch):
     """Whatever `sets` knows, and in every repeat; another release has its own."""
     _, shown, real, scores = release
-    drawn = []
-
-    def counted(asked, seed, **rate):
-        drawn.append(len(asked[0]))
-        return {}
-
-    monkeypatch.setattr("attacks.evaluation.measured.luck_of_sets", counted)
+    draw = Mock(return_value={})
+    monkeypatch.setattr("attacks.evaluation.measured.luck_of_sets", draw)
     measurer, fewer = Measurer(options, None, "test"), np.arange(100)
     one, other = of(shown, real), of(shown[fewer], real, np.unique(real.patient))
     for of_one, rows in ((one, ...), (one, ...), (other, fewer), (one, ...)):
         given = {"test": scores[rows]}, "before-after", of_one
         measurer.figures(*given, of_patients=True)
-    assert drawn == [200, 100, 200]
+    assert [len(call.args[0][0]) for call in draw.call_args_list] == [200, 100, 200]
 
 
 def test_who_withholds_patients_is_measured_with_the_draws_of_who_does_not(options, release):

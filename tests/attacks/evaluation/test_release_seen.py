@@ -1,11 +1,8 @@
 """What is seen of a release's own files."""
 
-import numpy as np
 import pytest
-from asked import ask
-from PIL import Image
+from release_specimens import KINDS, command, fill
 
-from anonymize.cli import main
 from anonymize.errors import UsageError
 from attacks.evaluation.policies.release_seen import ReleaseSeen
 
@@ -13,11 +10,9 @@ from attacks.evaluation.policies.release_seen import ReleaseSeen
 @pytest.fixture(scope="module")
 def release(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seen")
-    (folder / "in").mkdir()
-    pixels = np.random.default_rng(0).integers(0, 256, (48, 48), np.uint8)
-    Image.fromarray(pixels).save(folder / "in" / "one.png")
-    method = ("--model", "random-warp:mu=0.01", "--text", "keep", "--workers", "1")
-    ask(main, "apply", folder / "in", folder / "out", *method, "--device", "cpu")
+    fill(folder / "in", {"one.png": KINDS["gray8.png"]})
+    asked = (folder / "in", folder / "out", "--text", "keep", "--workers", "1")
+    command(*asked, model="random-warp:mu=0.02", code=0)
     return folder / "out"
 
 

@@ -5,6 +5,7 @@ import stat
 import numpy as np
 import torch
 from changing import altered
+from identities import assert_of_own_parts
 from test_contents import swapped
 
 import anonymize
@@ -42,10 +43,7 @@ def test_what_was_released_for_other_processes_is_of_the_same_parts(options, tmp
     released()  # and what asked for it was killed
     for split in ({"split_seed": 1}, {"by_lists": swapped}):
         data, found = released(**split)
-        part = data.table.frame["part"].to_numpy()
-        for row in np.flatnonzero(found.there):
-            rows = found.contributors.image[row]
-            assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+        assert_of_own_parts(found, data.table)
         outputs = [found.parts[part].outputs for part in ("train", "test")]
         assert np.argmax(outputs) == ("by_lists" in split)
     assert len([*tmp_path.glob("notes/released/*.npz")]) == 3

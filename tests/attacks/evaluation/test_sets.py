@@ -11,6 +11,7 @@ import yaml
 from asked import ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identities import assert_of_own_parts
 from pictures import unsaved
 from released_data import CPU
 
@@ -59,10 +60,7 @@ def test_a_row_is_the_mean_of_those_who_contributed_to_it(data, released):
 
 
 def test_nobody_contributes_to_another_part(data, released):
-    part = data.table.frame["part"].to_numpy()
-    for row in np.flatnonzero(released.there):
-        rows = released.contributors.image[row]
-        assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+    assert_of_own_parts(released, data.table)
 
 
 def test_what_was_withheld_is_neither_probe_nor_known(data, released, release):

@@ -2,6 +2,7 @@
 and the same seed gives the same results."""
 
 import json
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -55,10 +56,7 @@ def test_a_line_a_demand(first, folder):
 
 
 def test_what_is_finished_is_judged_without_measuring(first, folder, monkeypatch):
-    def refused(*args, **given):
-        raise AssertionError("measured anew")
-
-    monkeypatch.setattr(evaluation, "evaluate", refused)
+    monkeypatch.setattr(evaluation, "evaluate", None)  # who calls it fails
     before = (folder / "out" / "results.json").read_bytes()
     assert "VERDICT, easy" in call(folder, "--policy", folder / "easy.yaml")
     content = json.loads(call(folder, "--policy", folder / "severe.yaml", "--json", code=5))
@@ -72,10 +70,7 @@ def test_what_is_finished_is_judged_without_measuring(first, folder, monkeypatch
 
 @pytest.mark.parametrize("more", [("--repeats", "2"), ("--set", "evaluation.utility=true")])
 def test_what_holds_fewer_runs_is_measured(first, folder, more, monkeypatch):
-    def measured(*args, **given):
-        raise UsageError("measured anew")
-
-    monkeypatch.setattr(evaluation, "evaluate", measured)
+    monkeypatch.setattr(evaluation, "evaluate", Mock(side_effect=UsageError("measured anew")))
     assert "measured anew" in call(folder, "--policy", folder / "easy.yaml", *more, code=2)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -168,13 +169,8 @@ def test_who_learns_from_a_release_has_the_labels_that_it_says(few, data, bench,
     """Of the findings that a method was told of; of those held back, the ones of who went in."""
     said = np.full((len(data.table), len(data.table.labels)), 0.25, np.float32)
     released = Released(released_by(Identity(), data, device=CPU, bits=8).pixels, labels=said)
-    seen = []
-
-    def noted(learns, *others):
-        seen.append(learns.targets)
-        return retrained(learns, *others)
-
-    monkeypatch.setattr("attacks.evaluation.utility_runner.retrained", noted)
+    learning = Mock(wraps=retrained)
+    monkeypatch.setattr("attacks.evaluation.utility_runner.retrained", learning)
     runner = bench.runner
     target = Target(
         Identity(),
@@ -183,14 +179,15 @@ def test_who_learns_from_a_release_has_the_labels_that_it_says(few, data, bench,
         "said",
     )
     runner.train(target, [0])
-    assert np.array_equal(seen[-1], said)
+    assert np.array_equal(learning.call_args.args[0].targets, said)
     held = data.options.model_copy(update={"held_back": data.table.labels[1:2]})
     released.labels = np.delete(said, 1, axis=1)
     monkeypatch.setattr(runner, "data", replace(data, options=held))
     runner.train(target, [0])
-    assert np.array_equal(seen[-1][:, 1], data.targets[:, 1], equal_nan=True)
-    assert (np.delete(seen[-1], 1, axis=1) == 0.25).all()
-    assert len(seen) == 2  # other labels are another training
+    seen = learning.call_args.args[0].targets
+    assert np.array_equal(seen[:, 1], data.targets[:, 1], equal_nan=True)
+    assert (np.delete(seen, 1, axis=1) == 0.25).all()
+    assert learning.call_count == 2  # other labels are another training
 
 
 # A pool of other people's images

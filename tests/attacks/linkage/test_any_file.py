@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from files_attacked import write_noise
+from unreadable import shut
 
 import anonymize
 from anonymize.options import DataOptions
@@ -25,7 +26,7 @@ def test_dicom_is_read_as_a_viewer_shows_it(shared, tmp_path):
 
 
 def test_what_cannot_be_listed_is_counted_among_what_cannot_be_read(tmp_path, monkeypatch):
-    given, listing = tmp_path / "given", os.scandir
+    given = tmp_path / "given"
     (given / "shut").mkdir(parents=True)
     for name in ("a.png", "shut/b.png"):
         write_noise(given / name, 0)
@@ -33,12 +34,7 @@ def test_what_cannot_be_listed_is_counted_among_what_cannot_be_read(tmp_path, mo
     (given / "notes.txt").write_text("no image")
     os.mkfifo(given / "pipe")
 
-    def refused(place):
-        if Path(place).name == "shut":
-            raise PermissionError
-        return listing(place)
-
-    monkeypatch.setattr(os, "scandir", refused)
+    shut(monkeypatch, "shut")
     options = DataOptions(size=32, cache=tmp_path / "cache", workers=1, on_missing="skip")
     found = open_album(str(given), options, argument="REAL")
     assert found.names.tolist() == ["a.png"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from identities import saved_verifier, trained_by
+from identities import assert_of_own_parts, saved_verifier, trained_by
 
 import anonymize
 from anonymize.configuration import load_options, write_options
@@ -101,7 +101,4 @@ def test_what_was_released_for_another_split_is_not_taken_for_this_ones(method, 
             same = released_images(model, data.images, device=compute.device)
             assert np.array_equal(found.pixels, same.pixels)
             continue
-        part = data.table.frame["part"].to_numpy()
-        for row in np.flatnonzero(found.there):
-            rows = found.contributors.image[row]
-            assert {part[n] for n in rows[rows >= 0]} == {part[row]}
+        assert_of_own_parts(found, data.table)

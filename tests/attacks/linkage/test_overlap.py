@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from overlapping import SHARED, folder_of, read_table
+from film_folders import folder_of
+from overlapping import SHARED, read_table
 from PIL import Image
 
 from anonymize.options import DataOptions

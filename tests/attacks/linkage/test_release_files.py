@@ -7,13 +7,11 @@ from pathlib import Path
 import asked
 import numpy as np
 import pytest
+from dicom_specimens import cr, file, with_pixels
 from files_attacked import ask, by_attacker, found_in, write_noise
 from identities import image_set
 from overlapping import read_table
 from PIL import Image
-from pydicom import Dataset as DicomDataset
-from pydicom.dataset import FileMetaDataset
-from pydicom.uid import ComputedRadiographyImageStorage, ExplicitVRLittleEndian
 
 from anonymize.anonymizer import load
 from anonymize.cli import main as apply_main
@@ -241,23 +239,15 @@ def test_the_method_is_read_from_the_release(a_release, tmp_path):
 # DICOM
 
 
-def dicom(path, levels, patient, number, *, inverted):
+def dicom(levels, patient, number, *, inverted):
     """A computed radiograph of 12 bits; ``levels`` are 8 bits."""
-    made = DicomDataset()
-    made.SOPClassUID, made.Modality = ComputedRadiographyImageStorage, "CR"
+    stored = levels.astype(np.uint16) * 16
+    shown = "MONOCHROME1" if inverted else "MONOCHROME2"
+    made = with_pixels(cr(), 4095 - stored if inverted else stored, bits=12, photometric=shown)
     made.PatientName, made.PatientID = f"Doe^{patient}", f"ID{patient:05d}"
     made.StudyInstanceUID, made.SeriesInstanceUID = f"1.2.{number}.1", f"1.2.{number}.2"
-    made.SOPInstanceUID, made.ViewPosition = f"1.2.{number}.3", "PA"
-    made.BodyPartExamined, made.PatientOrientation = "CHEST", ["L", "F"]
-    made.PhotometricInterpretation = "MONOCHROME1" if inverted else "MONOCHROME2"
-    made.SamplesPerPixel, made.PixelRepresentation = 1, 0
-    made.BitsAllocated, made.BitsStored, made.HighBit = 16, 12, 11
-    made.Rows, made.Columns = levels.shape
-    stored = levels.astype(np.uint16) * 16
-    made.PixelData = (4095 - stored if inverted else stored).tobytes()
-    made.file_meta = FileMetaDataset()
-    made.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    made.save_as(path, enforce_file_format=True)
+    made.SOPInstanceUID = f"1.2.{number}.3"
+    return file(made)
 
 
 @pytest.mark.processes
@@ -266,10 +256,9 @@ def test_a_release_of_dicom_is_attacked_from_file_to_verdict(a_release, tmp_path
     real, out = tmp_path / "real", tmp_path / "out"
     real.mkdir()
     drawn = image_set(12, each=2, seed=8)
-    rows = enumerate(zip(drawn.images, drawn.owners.patient, strict=True))
-    for row, (pixels, patient) in rows:
-        levels = resize(pixels[0].numpy(), SIZE)
-        dicom(real / f"{row}.dcm", levels, patient, row, inverted=row % 2)
+    for row, (pixels, patient) in enumerate(zip(drawn.images, drawn.owners.patient, strict=True)):
+        made = dicom(resize(pixels[0].numpy(), SIZE), patient, row, inverted=row % 2)
+        (real / f"{row}.dcm").write_bytes(made)
     apply(real, out, load(method), ReleaseOptions())
     result = ask(a_release, real, out, "--out", tmp_path / "attack")
     found = found_in(tmp_path / "attack")

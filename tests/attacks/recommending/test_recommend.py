@@ -1,6 +1,5 @@
 """`anonymize recommend` as a user calls it: what it says, refuses, keeps, and tells to type."""
 
-import csv
 import json
 import shlex
 from functools import partial
@@ -9,7 +8,8 @@ import numpy as np
 import pytest
 from asked import ask
 from changing import altered
-from PIL import Image
+from film_folders import folder_of
+from overlapping import read_table
 from small import SMALL
 from test_results import classification, estimate, made_up, matched, method
 
@@ -34,17 +34,12 @@ AUCS = {"identity": (0.9, 0.0), "k-same": (0.55, 0.01), "mosaic": (0.58, 0.1), "
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A folder of 40 patients with two images each, and their CSV."""
-    folder, rng = tmp_path_factory.mktemp("films"), np.random.default_rng(0)
-    entries = [("path", "patient_id", "labels", "ward")]
-    for patient in range(40):
-        for image in range(2):
-            name = f"ward {patient % 3}/{patient}-{image}.png"
-            (folder / name).parent.mkdir(exist_ok=True)
-            Image.fromarray(rng.integers(0, 256, (40, 44), np.uint8)).save(folder / name)
-            entries.append((name, f"p{patient}", "Mass|Edema" if patient % 2 else "", "west"))
-    with (folder / "films.csv").open("w", newline="") as file:
-        csv.writer(file).writerows(entries)
-    return folder
+    whose = np.repeat(np.arange(40), 2)
+    films = np.random.default_rng(0).integers(0, 256, (80, 40, 44), np.uint8)
+    names = [f"ward {patient % 3}/{patient}-{n % 2}.png" for n, patient in enumerate(whose)]
+    known = {"labels": np.where(whose % 2, "Mass|Edema", ""), "ward": "west"}
+    folder = tmp_path_factory.mktemp("films")
+    return folder_of(folder, films, [f"p{patient}" for patient in whose], names, **known)
 
 
 class Evaluator:
@@ -135,16 +130,14 @@ def test_the_command_that_is_told_runs(asked, root, tmp_path, monkeypatch):
     certificate = json.loads((tmp_path / "released" / "certificate.json").read_text())
     assert certificate["measured"]["auc"][0] == 0.55
     assert certificate["measured"]["size"] == SIZE
-    with (tmp_path / "released" / "labels.csv").open() as file:
-        assert {"Mass", "Edema"} <= set(next(csv.reader(file)))
+    assert {"Mass", "Edema"} <= set(read_table(tmp_path / "released" / "labels.csv")[0])
 
 
 def test_patients_are_told_as_the_table_has_them_and_to_nobody_else(asked, root, tmp_path):
     words = typed(asked("--keep", "Mass"))
     table = tmp_path / "out" / "patients.csv"
     assert words[words.index("--patients") + 1] == str(table)
-    with table.open() as file:
-        rows = list(csv.DictReader(file))
+    rows = read_table(table)
     assert set(rows[0]) == {"path", "patient_id", "Mass"}
     assert all((root / row["path"]).is_file() for row in rows)
     assert {r["Mass"] for r in rows if int(r["patient_id"][1:]) % 2} == {"1"}

@@ -113,7 +113,7 @@ def test_what_the_data_do_not_allow_is_left_out_with_its_reason(clock):
 
 def test_only_the_new_method_is_shown_until_the_deadline(clock):
     seen, deadline = Shown(), Deadline(10, clock)
-    shown = Timed(seen, deadline, "b")
+    shown = Timed(seen, deadline, "b", set())
     shown.show(State(1, 9, "a: attack", left=99.0))
     shown.show(State(2, 9, "b: attack", left=99.0))
     clock.time = 10

@@ -1,8 +1,8 @@
 """The report in headless Chromium, as people open it: widths, keyboard, pictures, paper."""
 
 import base64
-import shutil
 
+import browsing
 import pytest
 from changing import altered
 from hostile_names import hostile_results
@@ -14,10 +14,6 @@ from attacks.reporting.compare import write_comparison
 from attacks.reporting.report import Beside, write_report
 from attacks.reporting.side_by_side import Side, differences
 
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 WIDTHS = (360, 768, 1440, 1920)
 TALL = "return Math.max(...[...document.querySelectorAll('.row')].map((r) => r.clientHeight))"
 SIDEWAYS = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -25,19 +21,9 @@ SIDEWAYS = "return document.documentElement.scrollWidth - document.documentEleme
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
-    """One browser for all tests, on an empty profile."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: extra test")
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not binary or not driver:
-        pytest.skip("needs Chromium: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield browser
-    browser.quit()
+    """One browser for all tests."""
+    with browsing.chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 def look(browser, path, *, width=1440, dark=False, media="screen"):

@@ -90,8 +90,8 @@ def test_difference_maps_have_a_scale_each(drawn):
 def test_a_page_has_a_good_shape_for_any_number_of_methods(methods):
     titles = [f"method {i}" for i in range(methods)]
     number = examples_shown(methods, 3)
-    figure, made = sheet(titles, number, lambda line: 3)
-    width, height = figure.get_size_inches()
+    with sheet((), titles, number, lambda line: 3) as (figure, made):
+        width, height = figure.get_size_inches()
     assert 0.7 < width / height < 3.2
     assert width <= 1.9 * MAX_COLUMNS
     assert [column.title for column in made] == titles * number

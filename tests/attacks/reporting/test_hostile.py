@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from asked import ask
-from overlapping import folder_of
+from film_folders import folder_of
 
 from attacks.cli import main
 

@@ -2,10 +2,9 @@
 
 import pytest
 from asked import ask
-from PIL import Image
+from release_specimens import command, fill, png, scene
 from test_results import made_up
 
-from anonymize.cli import main as anonymize
 from anonymize.errors import DataError, UsageError
 from attacks.cli import main as attacks
 from attacks.commands.judgement import Judge
@@ -15,19 +14,9 @@ from attacks.reporting.released import read_release
 @pytest.fixture(scope="module")
 def release(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
-    (folder / "in").mkdir()
-    for n in range(3):
-        smooth = Image.effect_noise((6, 6), 60 + n).resize((48, 48), Image.Resampling.BICUBIC)
-        smooth.save(folder / "in" / f"patient-jones-{n}.png")
-    given = [
-        folder / "in",
-        folder / "out",
-        "--model",
-        "dp-pix:b=8,epsilon=0.1",
-        "--names",
-        "hashed",
-    ]
-    ask(anonymize, "apply", *given, "--device", "cpu", "--workers", "1")
+    fill(folder / "in", {f"patient-jones-{n}.png": png(scene(200 + n), 8, 0) for n in range(3)})
+    asked = (folder / "in", folder / "out", "--names", "hashed", "--workers", "1")
+    command(*asked, model="dp-pix:b=8,epsilon=0.1", code=0)
     return folder / "out"
 
 

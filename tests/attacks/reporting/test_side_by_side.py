@@ -1,12 +1,12 @@
 """Several evaluations side by side: paired where they may be, and never surer than they are."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
 from asked import ask
 from changing import altered
+from overlapping import read_table
 from pictured import full, pictured
 from test_results import made_up
 
@@ -134,8 +134,7 @@ def test_the_command(tmp_path):
     assert "find more in 0 and less in 1 for sure" in said
     names = {path.name.partition(".")[2] for path in (tmp_path / "out").iterdir()}
     assert names == {"html", "md", "csv", "png", "svg", "pdf", "lock", "of.json"}
-    with (tmp_path / "out" / "comparison.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["p"]]
+    rows = [row for row in read_table(tmp_path / "out" / "comparison.csv") if row["p"]]
     assert float(rows[0]["difference"]) == pytest.approx(-0.1)
     plain = ask(main, "compare", *given, "--out", tmp_path / "out", "--json").output
     assert len(json.loads(plain)["differences"]) == count

@@ -1,10 +1,10 @@
 """The tables: for readers, and table.csv with every figure."""
 
-import csv
 from functools import partial
 
 import pytest
 from changing import altered
+from overlapping import read_table
 from test_attacker_table import levelled
 from test_results import classification, estimate, first_version, made_up, matched, with_attacks
 
@@ -76,8 +76,7 @@ def test_our_linkage_risk_and_the_papers_are_named_apart():
 def test_csv_table_has_every_figure(tmp_path):
     results = made_up()
     write_csv(tmp_path / "table.csv", COLUMNS, figure_rows(results))
-    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_table(tmp_path / "table.csv")
     assert tuple(rows[0]) == COLUMNS
     # Seven figures of two attackers, two utilities with four labels each.
     assert len(rows) == len(results.methods) * (2 * 7 + 2 * 5)
@@ -158,10 +157,7 @@ def test_generators_are_summed_up_beside_what_they_have_to_surpass():
     assert against_matched[:3] == ["dp-pix b=8, ε=0.1, 2 seeds", "verification", "matched"]
     assert against_matched[3:6] == ["–"] * 3
     assert against_matched[6] == "0.800 (0.770–0.830)"
-    assert against_all[3:5] == [
-        "0.700 (0.670–0.730)",
-        "−0.200 (−0.230 to −0.170), p 0.002",
-    ]
+    assert against_all[3:5] == ["0.700 (0.670–0.730)", "−0.200 (−0.230 to −0.170), p 0.002"]
     assert against_all[5].startswith("−0.100")
     assert against_matched[7].startswith("−0.050")
     assert against_matched[8] == "–"

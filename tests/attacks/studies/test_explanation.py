@@ -1,6 +1,7 @@
 """`attacks explain`: which pairs it shows, what it writes, and what it refuses."""
 
 import json
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -30,9 +31,14 @@ def verifier(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def call(tiny, verifier):
+def changes(tiny):
     data = {k: v for k, v in tiny["data"].items() if k != "pairs"} | {"size": 32}
-    settings = [part for k, v in data.items() for part in ("--set", f"data.{k}={v}")]
+    return {f"data.{key}": value for key, value in data.items()}
+
+
+@pytest.fixture(scope="module")
+def call(changes, verifier):
+    settings = [part for k, v in changes.items() for part in ("--set", f"{k}={v}")]
 
     def run(*arguments, code=0, verifier=verifier):
         given = ("--device", "cpu", "--verifier", verifier, *settings)
@@ -75,9 +81,7 @@ def test_wrong_input_is_one_line_and_status_2(call, tmp_path, arguments, message
 
 
 @needs_grad_cam
-def test_a_verifier_that_learnt_from_the_test_part_or_is_new_is_refused(call, tiny, tmp_path):
-    data = {k: v for k, v in tiny["data"].items() if k != "pairs"} | {"size": 32}
-    changes = {f"data.{key}": value for key, value in data.items()}
+def test_a_verifier_that_learnt_from_the_test_part_or_is_new_is_refused(call, changes, tmp_path):
     leaky, out = tmp_path / "leaky.safetensors", tmp_path / "out"
     saved_verifier(leaky, learnt=trained_by(load_options("quick", changes).data, seed=1))
     assert f"--verifier {leaky} learnt from" in call("--out", out, code=2, verifier=leaky)
@@ -88,8 +92,6 @@ def test_a_verifier_that_learnt_from_the_test_part_or_is_new_is_refused(call, ti
 
 
 def test_without_the_library_it_says_what_to_install(call, tmp_path, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "pytorch_grad_cam", None)
     output = call("--out", tmp_path / "out", code=2)
     assert "pip install 'anonymize-cxr[explain]'" in output

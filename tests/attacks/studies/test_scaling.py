@@ -1,6 +1,5 @@
 """The scaling curve: which pairs a size means, warm starts, and the command as a user runs it."""
 
-import csv
 import json
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import torch
 from asked import ask
 from changing import altered
 from identities import saved_verifier, trained_by
+from overlapping import read_table
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
@@ -122,7 +122,7 @@ def test_the_command_writes_the_curve(curve):
         assert point.auc.ci95[0] <= point.auc.mean <= point.auc.ci95[1]
         assert set(point.epochs) == {1}
     assert found.floor.mean > 0.7
-    rows = list(csv.DictReader((out / "scaling.csv").open()))
+    rows = read_table(out / "scaling.csv")
     assert [float(row["auc"]) for row in rows] == pytest.approx(
         [auc for point in found.points for auc in point.auc.runs], abs=1e-6
     )
@@ -257,7 +257,7 @@ def test_both_readings_are_printed_and_written(made_up, tmp_path, capsys):
     assert lines[5] == (
         "matched impostors: 3 genuine and 2 of the listed pairs (the same findings)"
     )
-    rows = list(csv.DictReader((tmp_path / "scaling.csv").open()))
+    rows = read_table(tmp_path / "scaling.csv")
     assert [row["auc, matched"] for row in rows[:2]] == ["0.550000", "0.650000"]
     assert rows[0]["mean, matched"] == "0.600000"
 

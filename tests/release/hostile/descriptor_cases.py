@@ -86,9 +86,8 @@ def parted(name, values):
     """A name or an id in parts, in values of one text of the device or in several texts."""
 
     def leak(folder):
-        own = {"PatientName": "Zlatarov^Anna", "PatientID": IDENTIFIER}
-        parts = {k: v.split("\\") if "\\" in v else v for k, v in values.items()}
-        made = headed(file(changed(**own, **parts)), retain=frozenset({"device-identity"}))
+        given = header(IDENTIFIER, PatientName="Zlatarov^Anna", **values)
+        made = headed(given, retain=frozenset({"device-identity"}))
         kept = [k for k in values if made and k in made and made[k].value]
         return f"{' and '.join(kept)} together" if len(kept) == len(values) else None
 

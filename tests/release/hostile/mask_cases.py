@@ -10,6 +10,7 @@ from label_cases import IMAGE as IMAGE_A
 from label_cases import coco
 from label_specimens import png_mask as binary
 from label_specimens import posterised
+from PIL import Image
 from release_specimens import Gray, pillow, png
 from scipy.ndimage import gaussian_filter
 from skimage.measure import find_contours
@@ -42,15 +43,8 @@ def permuted(values):
 
 
 def floyd(picture):
-    rest = picture.astype(float)
-    for y in range(rest.shape[0]):
-        for x in range(rest.shape[1]):
-            old = rest[y, x]
-            rest[y, x] = 255 * (old > 127)
-            for dy, dx, share in ((0, 1, 7), (1, -1, 3), (1, 0, 5), (1, 1, 1)):
-                if y + dy < rest.shape[0] and 0 <= x + dx < rest.shape[1]:
-                    rest[y + dy, x + dx] += (old - rest[y, x]) * share / 16
-    return rest > 127
+    """Error diffusion of Floyd and Steinberg, by Pillow."""
+    return np.asarray(Image.fromarray(picture).convert("1"))
 
 
 def bayer(picture, cell=4):
