@@ -33,6 +33,11 @@ FEW = 0.1  # a rate below which a tenth of a percent counts
 CONTROL = "control"  # what a method has to surpass, whatever its title
 
 
+def both(title: str) -> tuple[str, str]:
+    """The titles of a figure's two readings, matched impostors first."""
+    return f"{title}, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"
+
+
 def titled(title: str, method: Method) -> str:
     """How far its generator was trained stands beside it."""
     trained = training_in_words(method)
@@ -168,8 +173,8 @@ def loses_less(method: Method) -> str:
     return not_worse(found) if method.utility.readable else "–"
 
 
-STRONGEST = (f"strongest, image by image ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}")
 READINGS = (MATCHED, ALL)
+STRONGEST = both("strongest, image by image ↓")
 ATTACKERS = {"published attacker": "verification", "no training": "training-free"}
 BOTH = {  # what an attacker reaches, matched impostors first
     f"{title} ↓, {NAMES[which]}": (key, which)

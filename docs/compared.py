@@ -9,6 +9,7 @@ from cells import (
     RETRAINED,
     STRONGEST,
     best_guess,
+    both,
     most,
     reading,
     share,
@@ -32,14 +33,10 @@ OF_SETS = (  # what is told of a release of sets
     "released as",
     "images in an output",
     *STRONGEST,
-    f"first guess is in it, {NAMES[MATCHED]}",
-    f"the same, {NAMES[ALL]}",
-    f"first guess is this one, {NAMES[MATCHED]}",
-    f"the same, {NAMES[ALL]}",
-    f"patients given away, {NAMES[MATCHED]}",
-    f"the same, {NAMES[ALL]}",
-    f"`sets`, {NAMES[MATCHED]}",
-    f"`sets`, {NAMES[ALL]}",
+    *both("first guess is in it"),
+    *both("first guess is this one"),
+    *both("patients given away"),
+    *(f"`sets`, {NAMES[which]}" for which in READINGS),
     RETRAINED,
     "retrained − real images",
 )
@@ -71,8 +68,7 @@ def sets() -> str:
 def sets_in_short() -> str:
     """Of some of them what decides: the attacker that links most, best guesses, and what both
     classifiers lose."""
-    header = ["released as", "people in an output", f"highest of all ↓, {NAMES[MATCHED]}"]
-    header += [f"the same, {NAMES[ALL]}"]
+    header = ["released as", "people in an output", *both("highest of all ↓")]
     kinds = {"first guess is in it": "precision_at_1", "patients given away": "r_s"}
     header += [f"{title}, {NAMES[which]}" for title in kinds for which in READINGS]
     header += ["classifier retrained − real images", "ResNet-18 retrained − real images"]
@@ -96,8 +92,7 @@ def _of_sets(title: str, method: Method) -> list[str]:
         f"{method.sets.contributors} or more" if method.sets else "1",
         strongest(method),
         reading(method.strongest_by_image[1], ALL),
-        guessed(method, "precision_at_1", MATCHED),
-        guessed(method, "precision_at_1", ALL),
+        *(guessed(method, "precision_at_1", which) for which in READINGS),
         *very_one(method),
         *(guessed(method, "r_s", which) for which in READINGS),
         *(reading(method.privacy["sets"], which) for which in READINGS),
@@ -156,7 +151,7 @@ def very_films() -> str:
     """How well the best attacker links a release to the films that went in, and how often the first
     guess of the best guesser is such a film: one release a row."""
     own = results("sets_before_after")
-    header = [f"highest ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header = ["released as", *both("highest ↓")]
     header += [f"first guess is such a film, {NAMES[which]}" for which in READINGS]
     rows = []
     for title, method in own.titled:
@@ -164,7 +159,7 @@ def very_films() -> str:
         linked = [reading(method.privacy[best], which) for which in READINGS]
         guesses = [guessed(method, "precision_at_1", which) for which in READINGS]
         rows.append([title, f"{best} {linked[0]}", linked[1], *guesses])
-    return text((["released as", *header], rows), [meaning(own), *floors(own)])
+    return text((header, rows), [meaning(own), *floors(own)])
 
 
 def recommended() -> str:
@@ -222,8 +217,7 @@ def members() -> str:
 def strangers() -> str:
     """Methods that put strangers in everybody's place: what attackers find, those too that may ask
     the method, and what is taught beside the pool alone; others at their size."""
-    header = ["released as", f"highest of all ↓, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
-    header += [f"first guess is this one, {NAMES[MATCHED]}", f"the same, {NAMES[ALL]}"]
+    header = ["released as", *both("highest of all ↓"), *both("first guess is this one")]
     header += [RETRAINED, "retrained − real images"]
     header += ["other people's images alone", "other people told by their films ↓"]
     rows = []

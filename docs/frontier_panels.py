@@ -19,7 +19,6 @@ from attacks.reporting.pictures.looks import COLOURS, KINDS
 
 WISHED = (0.60, 0.02)  # matched AUC, and AUC that a classifier loses, at most
 APART = 13.5  # points between the middles of two marks
-AREA = 115  # square points of a mark
 TEXT = 9
 PAPER = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # behind text, over lines
 Line = tuple[str, str]  # of the key, and its colour

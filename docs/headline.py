@@ -12,7 +12,7 @@ from attacks.reporting import readings
 from attacks.reporting.generator_table import NOTE, differences
 from attacks.reporting.readings import ALL, MATCHED, NAMES, difference_to
 from attacks.reporting.tables import compared, in_words, text
-from attacks.results import REAL, Method
+from attacks.results import Method
 from baselines.dp_pix import DPPix
 
 KIND = {"verification_weight": 10, "border": "replicate"}  # of the generators of the table
@@ -34,7 +34,6 @@ def headline() -> str:
     played = [m for m in own.methods if m.options.items() >= KIND.items()]
     beside = played[0].privacy[STRONGEST].differences
     control = titled[next(d.to for d in beside if d.role == CONTROL)]
-    real = next(m for m in own.methods if m.name == REAL)
     noise = next(
         m for m in results("children").methods if m.name == DPPix.name and m.options["b"] == 8
     )
@@ -50,7 +49,7 @@ def headline() -> str:
         else several(m.utility.retrained.auc.mean for m in played)
     )
     rows = [
-        ["real images", "–", *_linked(_of(real)), utility(real, "retrained")],
+        ["real images", "–", *_linked(_of(own.real)), utility(own.real, "retrained")],
         [title, _moved(played), *_linked(_of_all(game)), taught],
         [
             f"{control.name} that moves as far as the first (control)",
@@ -69,7 +68,7 @@ def headline() -> str:
     header = ["released as", "moved by (px, RMS)", *COLUMNS, RETRAINED]
     images = f"{own.source.images} images of {own.source.patients} patients, {own.source.size} px."
     matched = readings.matched_pairs(own)
-    whose = {"real images": _of(real), game.name: _of_all(game), "the control": _of(control)}
+    whose = {"real images": _of(own.real), game.name: _of_all(game), "the control": _of(control)}
     beside = _against_all(whose | {noise.name: _of(noise)})
     said = [f"{images} {matched}", readings.meaning(own), beside, *_surpassed(game)]
     return text((header, rows), said)

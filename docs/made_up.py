@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sets import children, some_of
 
@@ -22,7 +21,6 @@ def main(root: Path) -> None:
     known = children(root, POOL + SHOWN, SIZE)
     pool, given = some_of(known, range(POOL)), some_of(known, range(POOL, POOL + SHOWN))
     figure = Figure(figsize=(1.2 * SHOWN, 2.5), layout="constrained")
-    FigureCanvasAgg(figure)
     grid = figure.subplots(2, SHOWN)
     for line, more in zip(grid, ("", ",samples=16"), strict=True):
         found = anonymize.load(f"{SPEC},pool=1{more}").fit(pool).released(given)

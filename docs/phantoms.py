@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from anonymize.data.phantom import cohort, draw
+from anonymize.data.phantom import LABELS, cohort, draw
 from anonymize.data.sources.registry import read
 from anonymize.options import DataOptions
 
@@ -40,7 +39,6 @@ def main(root: Path) -> None:
         ("", real.load(row, SIZE) / 255) for row in real.frame.loc[chosen].itertuples()
     ]
     figure = Figure(figsize=(1.75 * COLUMNS, 2.1 * len(sheet)), layout="constrained")
-    FigureCanvasAgg(figure)
     for part, (title, images) in zip(figure.subfigures(len(sheet), 1), sheet.items(), strict=True):
         part.suptitle(title, fontsize=10, x=0.01, ha="left")
         for axes, (name, image) in zip(part.subplots(1, COLUMNS), images, strict=True):
@@ -51,8 +49,6 @@ def main(root: Path) -> None:
 
 
 def _findings(row) -> str:
-    from anonymize.data.phantom import LABELS
-
     present = [label.replace("_", " ") for label in LABELS if getattr(row, label) == 1]
     return ", ".join(present[:2]) + (", …" if len(present) > 2 else "") or "no finding"
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import anonymize
@@ -52,7 +51,6 @@ def main(root: Path) -> None:
     for spec, title in OF_ONE.items():
         lone[title] = dict(zip(shown, _alone(spec, few, some_of(given, apart)), strict=True))
     figure = Figure(figsize=(1.9 * len(columns), 2 * (1.95 * ROWS + 0.2)), layout="constrained")
-    FigureCanvasAgg(figure)
     grid = figure.subplots(2 * ROWS, len(columns))
     for top, block in ((0, columns), (ROWS, lone)):
         for column, (title, made) in enumerate(block.items()):

@@ -10,7 +10,7 @@ Of figures that a documented command does not give any more, the tables say so t
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -155,7 +155,7 @@ def made() -> dict[Path, str]:
     """What is made here, by the file that holds it."""
     return {
         **{path: page for key in reproduced.evaluations() for path, page in _own(key)},
-        RESULTS / "summary.md": _summary(SUMMARY, COMPARED, SHOWN),
+        RESULTS / "summary.md": _summary(),
         RESULTS / "headline.md": headline(),
         RESULTS / "reproduced.md": _reproduced(),
         RESULTS / "miniature.md": miniature(),
@@ -173,8 +173,8 @@ def made() -> dict[Path, str]:
         RESULTS / "sets_before_after" / "table_of_films.md": very_films(),
         RESULTS / "sets_members" / "members.md": members(),
         RESULTS / "checks.md": _checks(SUMMARY | FURTHER),
-        RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, {*SHOWN}),
-        RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED),
+        RESULTS / "linked.md": _rows_of(SUMMARY, LINKED, SHOWN, [UNMEASURED]),
+        RESULTS / "operating.md": _rows_of(SUMMARY, OPERATING, OPERATED, [UNMEASURED]),
         RESULTS / "utility.md": _read(SUMMARY),
         RESULTS / "counts.md": _counts(SUMMARY),
         RESULTS / "verdicts.md": verdicts(SUMMARY | {SETS: "Children, releases of sets"}),
@@ -265,18 +265,19 @@ def _own_tests(key: str) -> Check:
     )
 
 
-def _rows_of(keys: Iterable[str], named: Sequence[str], shown: set[str]) -> str:
+def _rows_of(
+    keys: Iterable[str], named: Sequence[str], shown: Collection[str], said: Iterable[str]
+) -> str:
     """The cells of these names, of the releases with these titles and the floors of these names."""
-    rows = [row for key in keys for row in _set_rows(key, list(named), shown)]
-    header = ["images (test part)", "released as", *named]
-    return text((header, rows), [UNMEASURED] if shown & FLOORS.keys() else [])
+    rows = [row for key in keys for row in _set_rows(key, named, shown)]
+    return text((["images (test part)", "released as", *named], rows), said)
 
 
 def _read(keys: Iterable[str]) -> str:
     """What classifiers read in the releases of each set; one row where it cannot be told."""
     rows = []
     for key in keys:
-        found = list(_set_rows(key, list(READ), {*SHOWN} - {*FLOORS, *OF_SETS}))
+        found = list(_set_rows(key, READ, {*SHOWN} - {*FLOORS, *OF_SETS}))
         told = results(key).real.utility.readable
         rows += found if told else [[found[0][0], "all", *["unreadable"] * len(READ)]]
     return markdown(["images (test part)", "released as", *READ], rows)
@@ -291,26 +292,22 @@ def _counts(keys: Iterable[str]) -> str:
     return markdown(("releases", *(SUMMARY[key] for key in keys)), rows)
 
 
-def _summary(keys: Iterable[str], named: Iterable[str], shown: Iterable[str]) -> str:
-    """Each set's releases, the floors of its real images, and what a classifier reads: the cells
-    of these names, of the releases with these titles and the floors of these names."""
-    keys, named, shown = list(keys), list(named), set(shown)
-    header = ["images (test part)", "released as", *named]
-    rows = [row for key in keys for row in _set_rows(key, named, shown)]
-    said = [meaning(results(keys[0]), "alike in what is said of each set")]
-    for key in keys:
+def _summary() -> str:
+    """Each set's releases, the floors of its real images, and what a classifier reads."""
+    said = [meaning(results(next(iter(SUMMARY))), "alike in what is said of each set")]
+    for key, title in SUMMARY.items():
         own = results(key)
         about = f"{matched_like(own.matched_by)}.", matched_pairs(own), *not_repeated(own)
-        said.append(f"{SUMMARY[key]}: {' '.join(about)}")
-    if again := [SUMMARY[key] for key in keys if late(key)]:
+        said.append(f"{title}: {' '.join(about)}")
+    if again := [title for key, title in SUMMARY.items() if late(key)]:
         said.append(
             "**To be made again**: the documented commands no longer give the options of these "
             f"figures: {', '.join(again)}."
         )
-    return text((header, rows), said)
+    return _rows_of(SUMMARY, COMPARED, SHOWN, said)
 
 
-def _set_rows(key: str, named: list[str], shown: set[str]) -> Iterator[list[str]]:
+def _set_rows(key: str, named: Sequence[str], shown: Collection[str]) -> Iterator[list[str]]:
     own = results(key)
     about = own.source
     images = f"{SUMMARY[key]}: {about.images} of {about.patients} patients, {about.size} px"

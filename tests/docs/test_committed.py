@@ -141,7 +141,7 @@ def test_what_is_late_says_so(monkeypatch):
     own = dict(tables._own(evaluations()[0]))
     assert own
     assert all("To be made again" in page for page in own.values())
-    assert "To be made again" in tables._summary(tables.SUMMARY, tables.COMPARED, tables.SHOWN)
+    assert "To be made again" in tables._summary()
 
 
 def test_a_name_is_of_one_model():
