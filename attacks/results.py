@@ -209,6 +209,11 @@ class Results(Record):
         return list(zip(self.titles(), self.methods, strict=True))
 
     @property
+    def titled_released(self) -> list[tuple[str, Method]]:
+        """Every method but the real images, with its title."""
+        return [(title, method) for title, method in self.titled if method.name != REAL]
+
+    @property
     def named(self) -> list[tuple[str, str]]:
         """Title and name of every method."""
         return [(title, method.name) for title, method in self.titled]

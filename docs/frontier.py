@@ -58,7 +58,7 @@ def others(path: Path) -> None:
     first = 1
     for data, title in OTHERS.items():
         own = results(data)
-        titled = {name: method for name, method in own.titled if method.name != REAL}
+        titled = dict(own.titled_released)
         numbered = dict(enumerate(titled.values(), first))
         key.append([(title, INK), *_lines(first, titled)])
         first += len(titled)

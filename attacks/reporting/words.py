@@ -8,7 +8,7 @@ from attacks.evaluation.policies.demands import FAIL, KEPT, UNKNOWN, Verdict
 from attacks.measuring.estimates import Figures
 from attacks.reporting import readings
 from attacks.reporting.tables import percent
-from attacks.results import REAL, Attack, Method, Results
+from attacks.results import Attack, Method, Results
 
 FOUND, OPEN = "people are found", "nothing shown"
 FEW, WIDE = "too few patients to tell", 0.2  # width of an interval that says so
@@ -79,8 +79,7 @@ def summary(results: Results) -> list[Judged]:
             right_of_100(method, results),
             _privacy_in_words(method, results) + _utility_in_words(method, results.real),
         )
-        for title, method in results.titled
-        if method.name != REAL
+        for title, method in results.titled_released
     ]
 
 

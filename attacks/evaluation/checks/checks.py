@@ -81,8 +81,7 @@ def released_are_no_easier_than_real(results: Results) -> Check | None:
         return None
     pairs = [
         (title, name, attack, results.real.privacy[name])
-        for title, method in results.titled
-        if method.name != REAL
+        for title, method in results.titled_released
         for name, attack in method.privacy.items()
         if name in results.real.privacy and attack.links_patients
     ]
@@ -144,7 +143,7 @@ def runs_agree(results: Results) -> Check | None:
 
 def methods_change_the_images(results: Results) -> Check | None:
     """A release that equals the real images is no anonymization."""
-    released = [(title, m) for title, m in results.titled if m.name != REAL]
+    released = results.titled_released
     return judged(
         "every method changes the images",
         released,

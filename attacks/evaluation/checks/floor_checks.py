@@ -6,7 +6,7 @@ from attacks.evaluation.checks.judging import judged
 from attacks.evaluation.floors import BIOMETRICS, COIN, COIN_SETS, FINDINGS, METADATA, TASK
 from attacks.measuring.estimates import Figures
 from attacks.registry import is_repeated, known_level
-from attacks.results import REAL, SETS, Attack, Check, Method, Results, name_of
+from attacks.results import SETS, Attack, Check, Method, Results, name_of
 
 TOLERANCE = 0.01  # AUC below a floor that still counts as equal
 
@@ -94,8 +94,8 @@ def metadata_beside_the_images(results: Results) -> Check | None:
     """A finding: what age, sex, view and follow-up number link if they are released too."""
     found = [
         (title, method.privacy[METADATA].auc.mean, method.strongest[1].auc.mean)
-        for title, method in results.titled
-        if method.name != REAL and METADATA in method.privacy and method.strongest
+        for title, method in results.titled_released
+        if METADATA in method.privacy and method.strongest
     ]
     if not found:
         return None

@@ -7,7 +7,7 @@ impostor is identified. Pairs that attackers learn from are of identified patien
 from attacks.evaluation.checks.judging import in_short, judged
 from attacks.evaluation.floors import FINDINGS, TASK, TASK_SETS
 from attacks.measuring.estimates import Figures
-from attacks.results import REAL, SETS, Check, Results, name_of
+from attacks.results import SETS, Check, Results, name_of
 
 BELOW = 0.025  # p, one-sided
 
@@ -78,9 +78,7 @@ def figures_exceed_the_findings(results: Results) -> Check | None:
     if not alone or not together:
         return None
     found = [
-        (title, *method.strongest)
-        for title, method in results.titled
-        if method.name != REAL and method.strongest
+        (title, *method.strongest) for title, method in results.titled_released if method.strongest
     ]
     low = [
         (f"{name} on {title}", attack)

@@ -4,7 +4,7 @@ from attacks.attackers.soft_biometrics import SoftBiometrics
 from attacks.evaluation.checks.judging import in_short, judged
 from attacks.measuring.estimates import Estimate
 from attacks.registry import known_level
-from attacks.results import REAL, Attack, Check, Method, Results, name_of
+from attacks.results import Attack, Check, Method, Results, name_of
 
 MISMATCH = 0.05  # AUC by which the release may be easier to link within than to real images
 ACROSS = ("released-real", "mixed")
@@ -14,8 +14,8 @@ def an_attacker_saw_released_images(results: Results) -> Check | None:
     """The strongest attacker of each method; one that never learnt to compare a released image
     with a real one flatters the method."""
     found, naive = [], []
-    for title, method in results.titled:
-        if method.name == REAL or method.strongest is None:
+    for title, method in results.titled_released:
+        if method.strongest is None:
             continue
         name, attack = method.strongest
         found.append(f"{title}: {name} ({attack.knowledge}), {in_short(attack.auc)}")
@@ -43,8 +43,8 @@ def attackers_learnt_what_they_compare(results: Results) -> Check | None:
     nobody need know to tell that they belong together."""
     found = [
         (f"{name} on {title}", attack.auc, within)
-        for title, method in results.titled
-        if method.name != REAL and method.sets is None
+        for title, method in results.titled_released
+        if method.sets is None
         for name, attack in method.privacy.items()
         if attack.compares == "released-real"
         if (within := attack.estimate("auc_within")) is not None

@@ -2,7 +2,7 @@
 sees, people whom it draws from, and painted findings."""
 
 from attacks.evaluation.checks.judging import above_chance, in_short, judged
-from attacks.results import REAL, Check, Results
+from attacks.results import Check, Results
 
 COPIES = "no real image is in the release"
 SEEN = "every output was seen"
@@ -15,12 +15,11 @@ MORE = 0.1  # AUC by which a classifier may read released images better than rea
 
 def no_real_image_is_released(results: Results) -> Check | None:
     """A hash links an image that is passed through, and one of somebody else to that person."""
-    found = [
-        (title, method.image.untouched, method.image.of_others)
-        for title, method in results.titled
-        if method.name != REAL
+    measured = [
+        (title, own, method.image.of_others)
+        for title, method in results.titled_released
+        if (own := method.image.untouched) is not None
     ]
-    measured = [(t, own, others) for t, own, others in found if own is not None]
     return judged(
         COPIES,
         measured,
@@ -57,8 +56,8 @@ def no_mark_links_the_release(results: Results) -> Check | None:
     low."""
     found = [
         (title, method.image.marks, *method.strongest)
-        for title, method in results.titled
-        if method.name != REAL and method.image.marks is not None and method.strongest is not None
+        for title, method in results.titled_released
+        if method.image.marks is not None and method.strongest is not None
     ]
     return judged(
         MARKS,

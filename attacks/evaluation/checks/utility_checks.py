@@ -116,9 +116,9 @@ def findings_held_back_are_kept(results: Results) -> Check | None:
     if not real or real.held_back is None:
         return None
     found, wrong = [], []
-    for title, method in results.titled:
+    for title, method in results.titled_released:
         released = method.utility.retrained
-        if method.name == REAL or released is None:
+        if released is None:
             continue
         found.append(title)
         told, held = _lost(real.told, released.told), _lost(real.held_back, released.held_back)

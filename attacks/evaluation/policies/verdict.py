@@ -40,11 +40,10 @@ def judged(
         release: the files that were released, where there are any.
         guided: the guidelines with their answers, as `guidelines.guided` gives them.
     """
-    real = results.real
     return tuple(
         Verdict(policy.title, title, tuple(_lines(results, method, policy, release, guided)))
-        for title, method in results.titled
-        if method is not real and (methods is None or title in methods)
+        for title, method in results.titled_released
+        if methods is None or title in methods
     )
 
 
