@@ -18,6 +18,7 @@ from attacks.results import REAL, Method
 
 WARP = "random-warp"
 ALIKE = 0.1  # share by which displacements may differ
+Place = tuple[int, str]  # which of the methods, and the attacker
 KIND = ("kernel", "sigma", "border", "controls", "squarings", "tone")  # of a warp, learnt or not
 
 
@@ -51,13 +52,9 @@ def with_differences(methods: Sequence[Compared]) -> list[Method]:
             if (runs := one.aucs(key, reading))
         }
         below = holm([p_below(mean_over_runs(runs), 0.5) for runs in aucs.values()])
-        found = {place: list(_differences(methods, *place, reading)) for place in aucs}
-        adjusted = iter(holm([d.p for of_one in found.values() for d in of_one if d.p is not None]))
+        found = adjusted({place: [*_differences(methods, *place, reading)] for place in aucs})
         for (n, key), p in zip(aucs, below, strict=True):
-            differences = tuple(
-                d.model_copy(update={"p_holm": next(adjusted)}) for d in found[n, key]
-            )
-            changed = {"p_below_chance": p, "differences": differences}
+            changed = {"p_below_chance": p, "differences": found[n, key]}
             attack = privacy[n][key]
             if reading:
                 assert attack.matched is not None
@@ -67,6 +64,15 @@ def with_differences(methods: Sequence[Compared]) -> list[Method]:
         one.method.model_copy(update={"privacy": attacks})
         for one, attacks in zip(methods, privacy, strict=True)
     ]
+
+
+def adjusted(found: Mapping[Place, Sequence[Difference]]) -> dict[Place, tuple[Difference, ...]]:
+    """Differences by what they are of; each p adjusted for all of them."""
+    ps = iter(holm([d.p for of_one in found.values() for d in of_one if d.p is not None]))
+    return {
+        place: tuple(d.model_copy(update={"p_holm": next(ps)}) for d in of_one)
+        for place, of_one in found.items()
+    }
 
 
 def with_margins(methods: Sequence[Method]) -> list[Method]:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from anonymize.statistics import Measured
-from attacks.evaluation.differences import Compared, control_of
-from attacks.measuring.comparisons import holm, p_different
+from attacks.evaluation.differences import Compared, Place, adjusted, control_of
+from attacks.measuring.comparisons import p_different
 from attacks.measuring.estimates import Difference, Estimate, Generators
 from attacks.measuring.matching import PREFIX as MATCHED
 from attacks.measuring.statistics import mean_of_runs, mean_over_runs, summary
@@ -21,7 +21,6 @@ from attacks.results import REAL, Method
 from attacks.titles import told_apart
 
 Runs = Callable[[Compared], Sequence[Measured]]  # of one figure of a method; none: not measured
-Place = tuple[int, str]  # which of the methods, and the attacker
 
 
 def over_generators(methods: Sequence[Compared]) -> tuple[Generators, ...]:
@@ -91,13 +90,11 @@ def _figures(
     """Each figure where all generators have it, and its differences, whose p are adjusted among
     all of them."""
     known = {place: runs for place, runs in asked.items() if all(map(runs, several[place[0]]))}
-    less = {place: _differences(several[place[0]], methods, runs) for place, runs in known.items()}
-    adjusted = iter(holm([p for own in less.values() for d in own if (p := d.p) is not None]))
+    less = adjusted(
+        {place: _differences(several[place[0]], methods, runs) for place, runs in known.items()}
+    )
     return {
-        place: (
-            summary([mean_of_runs(runs(one)) for one in several[place[0]]]),
-            tuple(d.model_copy(update={"p_holm": next(adjusted)}) for d in less[place]),
-        )
+        place: (summary([mean_of_runs(runs(one)) for one in several[place[0]]]), less[place])
         for place, runs in known.items()
     }
 
