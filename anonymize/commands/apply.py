@@ -146,8 +146,9 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
     "--spare",
     type=float,
     metavar="MARGIN",
-    help="Leave what --labels outlines (boxes, polygons, points) as it is; the displacement grows "
-    "over MARGIN of the shorter side around it. What is spared is the real picture.",
+    help="Leave what --labels outlines (boxes, points, all of the box around a polygon) as it is; "
+    "the displacement grows over MARGIN of the shorter side around it. What is spared is the real "
+    "picture.",
 )
 @shared
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")

@@ -1,4 +1,5 @@
-"""Connections of strangers: bounded in number, in time, and in what they may make us hold.
+"""Connections of strangers and archives: bounded in time and in what they may make us hold, those
+of strangers also in number.
 
 pynetdicom takes a PDU of any length, waits for a TLS handshake before it accepts anybody else, and
 keeps whatever a peer sends in memory. Here each of these ends the connection, without a word.
@@ -64,18 +65,28 @@ class Handler(RequestHandler):
 
     def _create_association(self) -> Association:
         association = super()._create_association()
-        connection = association.dul.socket
-        assert connection is not None
-        bounded = partial(_received, connection, self.server.options)
-        connection.recv = bounded  # type: ignore[method-assign]
+        bound(association, self.server.options.timeout, self.server.options.object_bytes)
         return association
 
 
-def _received(connection: AssociationSocket, options: NodeOptions, wanted: int) -> bytearray:
+def bound(association: Association, timeout: float, object_bytes: int) -> None:
+    """Holds the peer of a connection that is open to ``timeout`` seconds for a PDU, or for taking
+    ours, and to data sets of so many bytes; pynetdicom waits for ever in the middle of either."""
+    connection = association.dul.socket
+    assert connection is not None
+    assert connection.socket is not None  # it is open
+    connection.socket.settimeout(timeout)
+    bounded = partial(_received, connection, timeout, object_bytes)
+    connection.recv = bounded  # type: ignore[method-assign]
+
+
+def _received(
+    connection: AssociationSocket, timeout: float, object_bytes: int, wanted: int
+) -> bytearray:
     """``wanted`` bytes, or fewer where the peer hung up, as ``AssociationSocket.recv``. Raises
     OSError: more is asked for, or waits already, than any honest peer has; or it is too slow."""
-    _check(connection, options, wanted)
-    deadline = time.monotonic() + options.timeout
+    _check(connection, object_bytes, wanted)
+    deadline = time.monotonic() + timeout
     plain = connection.socket
     assert plain is not None
     data = bytearray()
@@ -87,16 +98,16 @@ def _received(connection: AssociationSocket, options: NodeOptions, wanted: int) 
                 break
             data += chunk
     finally:
-        plain.settimeout(options.timeout)
+        plain.settimeout(timeout)
     return data
 
 
-def _check(connection: AssociationSocket, options: NodeOptions, wanted: int) -> None:
+def _check(connection: AssociationSocket, object_bytes: int, wanted: int) -> None:
     dimse = connection.assoc.dimse
     held = dimse.message
     parts = (None, None) if held is None else (held.data_set, held.encoded_command_set)
     size, command = (0 if part is None else part.tell() for part in parts)
     # Without asynchronous operations, which are not agreed upon, one message comes at a time.
     many = dimse.msg_queue.qsize() > 1
-    if many or wanted > LONGEST_PDU or size > options.object_bytes or command > LONGEST_COMMAND:
+    if many or wanted > LONGEST_PDU or size > object_bytes or command > LONGEST_COMMAND:
         raise OSError(errno.EMSGSIZE, "more than is taken")

@@ -2,12 +2,14 @@
 
 import ssl
 from io import BytesIO
+from typing import Any
 
 from pydicom import dcmread
-from pynetdicom import AE
+from pynetdicom import AE, evt
 from pynetdicom.association import Association
 
 from anonymize.receive.archives import DeclinedError, UnreachableError
+from anonymize.receive.connections import LONGEST_COMMAND, bound
 from anonymize.release.dicom.attributes import SOP_CLASSES
 from anonymize.release.dicom.syntax import WRITTEN
 
@@ -28,6 +30,7 @@ class StoreArchive:
         timeout: float,
     ) -> None:
         self._title, self._address, self._context = title, address, context
+        self._timeout = timeout
         self._entity = AE(ae_title=calling)
         self._entity.acse_timeout = self._entity.dimse_timeout = timeout
         self._entity.network_timeout = self._entity.connection_timeout = timeout
@@ -65,7 +68,10 @@ class StoreArchive:
             tls = None if self._context is None else (self._context, self._address[0])
             try:
                 self._association = self._entity.associate(
-                    *self._address, ae_title=self._title, tls_args=tls
+                    *self._address,
+                    ae_title=self._title,
+                    tls_args=tls,
+                    evt_handlers=[(evt.EVT_CONN_OPEN, self._opened)],
                 )
             except OSError:
                 raise UnreachableError("its host has no address") from None
@@ -73,3 +79,6 @@ class StoreArchive:
             rejected = self._association.is_rejected
             raise UnreachableError("it rejects us" if rejected else "no association")
         return self._association
+
+    def _opened(self, event: Any) -> None:
+        bound(event.assoc, self._timeout, LONGEST_COMMAND)

@@ -28,7 +28,8 @@ class StowArchive:
     def __init__(
         self, url: str, context: ssl.SSLContext, credentials: str | None, timeout: float
     ) -> None:
-        headers = {"Accept": "application/dicom+json"}
+        # What is compressed could become any amount of memory.
+        headers = {"Accept": "application/dicom+json", "Accept-Encoding": "identity"}
         if credentials is not None and credentials.startswith("Bearer "):
             headers["Authorization"] = credentials
             credentials = None
@@ -58,7 +59,7 @@ class StowArchive:
         headers, said = {"Content-Type": kind}, bytearray()
         try:
             with self._client.stream("POST", self._url, content=body, headers=headers) as answer:
-                for part in answer.iter_bytes():
+                for part in answer.iter_raw():
                     said += part
                     if len(said) > LONGEST_ANSWER:
                         break
@@ -68,6 +69,8 @@ class StowArchive:
             raise DeclinedError(f"HTTP {answer.status_code}")
         if answer.status_code not in (OK, ACCEPTED):
             raise UnreachableError(f"HTTP {answer.status_code}")
+        if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise UnreachableError(f"HTTP {answer.status_code}, encoded though nobody asked for it")
         _check(answer.status_code, said)
 
     def close(self) -> None:

@@ -11,8 +11,9 @@ from receiving import CLOSE_POLL
 
 
 @contextmanager
-def scp(status=0x0000, syntax=dicom.EXPLICIT, context=None):
-    """``stored`` are the data sets that it was sent, each answered with ``status``."""
+def scp(status=0x0000, syntax=dicom.EXPLICIT, context=None, before=None):
+    """``stored`` are the data sets that it was sent, each answered with ``status``; ``before``:
+    what it does first, called with the event."""
     stored = []
     entity = AE(ae_title="ARCHIVE")
     entity.require_called_aet = True
@@ -20,6 +21,8 @@ def scp(status=0x0000, syntax=dicom.EXPLICIT, context=None):
     entity.add_supported_context(dicom.CR)
 
     def store(event):
+        if before is not None:
+            before(event)
         stored.append(event.dataset)
         return status
 

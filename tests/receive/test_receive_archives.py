@@ -33,7 +33,7 @@ def archive(to, node=NODE, **options):
 
 
 @contextmanager
-def stow(status=200, body=b"{}", context=None):
+def stow(status=200, body=b"{}", context=None, headers=()):
     """A web server that notes what is posted to it."""
     asked = []
 
@@ -42,7 +42,8 @@ def stow(status=200, body=b"{}", context=None):
             data = self.rfile.read(int(self.headers["Content-Length"]))
             asked.append((self.path, dict(self.headers), data))
             self.send_response(status)
-            self.send_header("Location", "/elsewhere")
+            for name, value in dict(headers, Location="/elsewhere").items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             with suppress(ConnectionError):  # who has read enough hangs up

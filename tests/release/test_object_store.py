@@ -75,6 +75,15 @@ def store(server, key, monkeypatch, tmp_path):
     )
 
 
+def test_an_object_in_another_is_in_no_release(store):
+    store.fill("out/", {"a": b"", "a/b": b""})
+    with (
+        pytest.raises(UsageError, match="an object in another"),
+        store.objects("out/").fetched(),
+    ):
+        pass
+
+
 def test_a_release_by_way_of_a_store_is_that_of_folders(store, tmp_path):
     fill(tmp_path / "in", FILES)
     store.fill("in/", FILES)

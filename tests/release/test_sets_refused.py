@@ -106,7 +106,7 @@ def test_kinds_of_few_people_join_others_or_are_withheld(tmp_path, small):
 @pytest.mark.parametrize("change", ["new", "changed", "gone"])
 def test_other_inputs_are_refused(case, change):
     case.apply()
-    one = tree(case.base / "out")
+    one, kept = tree(case.base / "out"), tree(case.base / "out-private")
     first = case.source / "ward/Smith0_0.png"
     if change == "gone":
         first.unlink()
@@ -118,6 +118,7 @@ def test_other_inputs_are_refused(case, change):
     with pytest.raises(UsageError, match="second release of the same people in other groups"):
         case.apply()
     assert tree(case.base / "out") == one
+    assert tree(case.base / "out-private") == kept  # no picture of the others, either
     fill(case.source, {"ward/Smith0_0.png": case.files["ward/Smith0_0.png"][0]})
     (case.source / "new.png").unlink(missing_ok=True)
     fill(case.source, {"notes.txt": b"what is no image changes nothing"})

@@ -143,6 +143,10 @@ class Objects:
                     deque(threads.in_order(calls, window=AT_ONCE), maxlen=0)
                 except Refused as refusal:
                     raise UsageError(f"OUT holds what no release does: {refusal}") from None
+                except (FileExistsError, IsADirectoryError, NotADirectoryError):
+                    raise UsageError(
+                        "OUT holds what no release does: an object in another"
+                    ) from None
             yield Path(folder)
 
     def read(self, path: str, *, whole: bool = True) -> tuple[bytes, State]:

@@ -154,8 +154,9 @@ def _read(
     *,
     whole: bool,
 ) -> Read:
-    """Reads every file; those that can be released wait in ``spool``, but where ``whole``. Raises
-    UsageError: a label of --patients tells a patient."""
+    """Reads every file; those that can be released wait in ``spool``, but where ``whole``: then
+    nothing is made, and nobody would take them away. Raises UsageError: a label of --patients tells
+    a patient."""
     before = {} if begun is None else begun.inputs
 
     def known_before(path: str, sha256: str) -> bool:
@@ -176,7 +177,7 @@ def _read(
     )
     read = Read()
     for number, candidate in enumerate(candidates, 1):
-        _note(candidate, read, before, spool)
+        _note(candidate, read, before, None if whole else spool)
         progress(number, len(release.files))
     if any(refusal.detail == TELLING_FINDING for refusal in read.refused.values()):
         raise UsageError(
@@ -200,7 +201,9 @@ def _candidate(
     return candidate
 
 
-def _note(candidate: Candidate, read: Read, before: dict[str, list[str]], spool: Spool) -> None:
+def _note(
+    candidate: Candidate, read: Read, before: dict[str, list[str]], spool: Spool | None
+) -> None:
     refusal, path = candidate.refusal, candidate.path
     if refusal is not None and refusal.reason.left_out:
         read.left_out[path] = refusal
@@ -211,7 +214,7 @@ def _note(candidate: Candidate, read: Read, before: dict[str, list[str]], spool:
         refusal = Refused(Reason(reason), detail)
     if refusal is not None:
         read.refused[path] = refusal
-    elif not candidate.done:
+    elif spool is not None and not candidate.done:
         with storage.device_errors():
             spool.add(candidate)
 
