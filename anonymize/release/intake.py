@@ -102,12 +102,14 @@ def read_candidate(
     try:
         if found.refusal not in (None, Reason.NAME_COLLISION):
             raise Refused(found.refusal, found.detail)
-        data, status, unfit = contents(found, release.places, pool)
-        sha256 = "" if unfit else hashlib.sha256(data).hexdigest()
-        known = replace(known, known=_known(found, sha256, data, release, pool))
-        if unfit:
-            raise unfit
+        try:
+            data, status = contents(found, release.places, pool)
+        except storage.Partial as partial:
+            known = replace(known, known=_known(found, "", partial.head, release, pool))
+            raise
+        sha256 = hashlib.sha256(data).hexdigest()
         known = replace(known, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256)
+        known = replace(known, known=_known(found, sha256, data, release, pool))
         job = release.labels.job(found.path)
         done = _is_done(found, sha256, job, release)
         if done or known_before(found.path, sha256):
@@ -189,13 +191,11 @@ def _is_done(found: Found, sha256: str, job: Job | None, release: Release) -> bo
 
 def contents(
     found: Found, places: Places, pool: WorkerPool
-) -> tuple[bytes, os.stat_result | State, Refused | None]:
-    """The bytes of a file or of an archive's entry; the state of what holds them; why no picture
-    may be made of these bytes, of which there are the first ``storage.HEAD`` alone then."""
+) -> tuple[bytes, os.stat_result | State]:
+    """The bytes of a file or of an archive's entry, and the state of what holds them. Raises
+    Refused, of a file that is too large or did not stand still ``storage.Partial``."""
     if places.objects is not None:
-        data, state = places.objects.read(found.path, whole=False)
-        large = state.st_size > MAX_BYTES
-        return data, state, Refused(Reason.TOO_LARGE) if large else None
+        return places.objects.read(found.path)
     try:
         if found.member is None:
             return _file(places.root / found.path, places.root)
@@ -208,16 +208,16 @@ def contents(
         link = error.errno in (errno.ELOOP, errno.ENOTDIR)  # what a link on the way gives
         reason = Reason.SYMLINK if link else Reason.UNREADABLE
         raise Refused(reason, type(error).__name__) from None
-    return pool.call(archives.inflated, packed, found.member), status, None
+    return pool.call(archives.inflated, packed, found.member), status
 
 
-def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result, Refused | None]:
-    """A file's bytes and its state, and whether it is too large or changed meanwhile."""
+def _file(path: Path, root: Path) -> tuple[bytes, os.stat_result]:
+    """A file's bytes and its state, which did not change meanwhile."""
     data, before = storage.read_regular(path, MAX_BYTES, root)
     after = path.lstat()
     same = ("st_ino", "st_size", "st_mtime_ns")
     if len(data) > MAX_BYTES:
-        return data[: storage.HEAD], after, Refused(Reason.TOO_LARGE)
+        raise storage.Partial(Reason.TOO_LARGE, data)
     if len(data) != after.st_size or any(getattr(before, k) != getattr(after, k) for k in same):
-        return data[: storage.HEAD], after, Refused(Reason.CHANGING)
-    return data, after, None
+        raise storage.Partial(Reason.CHANGING, data)
+    return data, after

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from anonymize import whole_file
 from anonymize.errors import UsageError
+from anonymize.release.reasons import Reason, Refused
 
 # 1980-01-01 UTC, the oldest date that every archive format holds: file times tell nothing.
 CONSTANT_TIME = 315_532_800
@@ -27,6 +28,15 @@ DEVICE_ERRORS = frozenset(
     )
     if hasattr(errno, name)
 )
+
+
+class Partial(Refused):
+    """A file of which no picture may be made, since it is too large or was not still; ``head``, its
+    first bytes, may say whom it shows."""
+
+    def __init__(self, reason: Reason, data: bytes) -> None:
+        super().__init__(reason)
+        self.head = data[:HEAD]
 
 
 class NotRegularError(OSError):

@@ -7,7 +7,7 @@ import pytest
 from release_specimens import KINDS
 from test_names_known import DICOM, PNG, TELLING, WHO, told
 
-from anonymize.release import formats, intake
+from anonymize.release import formats, intake, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom import known
 from anonymize.release.reasons import Reason, Refused
@@ -80,8 +80,10 @@ def test_so_is_one_that_changes_meanwhile(release, monkeypatch):
     read = intake._file
 
     def file(path, root):
-        data, status, flaw = read(path, root)
-        return data, status, Refused(Reason.CHANGING) if path.suffix == ".dcm" else flaw
+        data, status = read(path, root)
+        if path.suffix == ".dcm":
+            raise storage.Partial(Reason.CHANGING, data)
+        return data, status
 
     monkeypatch.setattr(intake, "_file", file)
     done = release({"0.dcm": DICOM, TELLING: PNG, "1.png": PNG}, names=None)

@@ -12,10 +12,10 @@ from moto.server import ThreadedMotoServer
 from release_specimens import KINDS, MIXED, InProcess, called, checked, fill, quarantine, tree
 
 from anonymize.errors import UsageError
+from anonymize.release import storage
 from anonymize.release.machines import object_store, upload
 from anonymize.release.machines.object_store import Objects, StoreError
 from anonymize.release.machines.upload import Record
-from anonymize.release.reasons import Refused
 from anonymize.release.review import session
 from anonymize.release.review.pictures import Pictures, view
 from anonymize.release.workers.worker_pool import Limits
@@ -227,7 +227,7 @@ def test_a_store_that_dies_in_the_middle_stops_and_the_same_command_goes_on(
 def test_one_object_may_be_forbidden_but_not_all(store, monkeypatch, tmp_path, error, listed, code):
     store.fill("in/", FEW)
 
-    async def get(self, path, whole):
+    async def get(self, path):
         raise error(SECRET)
 
     monkeypatch.setattr(Objects, "_get", get)
@@ -242,7 +242,7 @@ def test_one_object_may_be_forbidden_but_not_all(store, monkeypatch, tmp_path, e
 
 
 def test_a_server_that_drips_for_ever_is_given_up(store, monkeypatch):
-    async def get(self, path, whole):
+    async def get(self, path):
         await asyncio.sleep(600)
 
     monkeypatch.setattr(Objects, "_get", get)
@@ -296,11 +296,10 @@ def test_of_an_object_that_is_too_large_the_beginning_is_read(store, monkeypatch
     content = {"in/small": bytes(range(40)), "in/large": bytes(range(50))}
     store.fill("", content)
     inputs = store.objects("in/")
-    assert inputs.read("small", whole=False)[0] == content["in/small"]
-    data, state = inputs.read("large", whole=False)
-    assert (data, state.st_size) == (bytes(range(30)), 50)
-    with pytest.raises(Refused, match="too-large"):
+    assert inputs.read("small")[0] == content["in/small"]
+    with pytest.raises(storage.Partial, match="too-large") as refused:
         inputs.read("large")
+    assert refused.value.head == bytes(range(30))
 
 
 def test_a_table_that_is_too_large_is_not_uploaded_in_part(store, monkeypatch):

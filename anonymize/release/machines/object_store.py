@@ -23,7 +23,7 @@ from anonymize.errors import UsageError
 from anonymize.release.archives import Found, is_no_path
 from anonymize.release.radiograph import MAX_BYTES
 from anonymize.release.reasons import Reason, Refused
-from anonymize.release.storage import HEAD, StorageError, device_errors, write_whole
+from anonymize.release.storage import HEAD, Partial, StorageError, device_errors, write_whole
 from anonymize.release.workers.worker_pool import Limits, WorkerPool
 
 ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", re.DOTALL)
@@ -149,12 +149,12 @@ class Objects:
                     ) from None
             yield Path(folder)
 
-    def read(self, path: str, *, whole: bool = True) -> tuple[bytes, State]:
-        """An object, as it was at one moment; unless it must be ``whole``, of one larger than is
-        read the first ``storage.HEAD`` bytes.
+    def read(self, path: str) -> tuple[bytes, State]:
+        """An object, as it was at one moment.
 
         Raises:
-            Refused: it is gone, larger than is read, or may not be read though others are listed.
+            Partial: it is larger than is read.
+            Refused: it is gone, or may not be read though others are listed.
             StoreError: the store does not answer.
         """
         from fsspec.asyn import sync
@@ -163,7 +163,7 @@ class Objects:
             for pause in (*PAUSES, None):
                 try:
                     with _store_errors():
-                        return sync(self._store.loop, self._get, path, whole, timeout=LASTING)
+                        return sync(self._store.loop, self._get, path, timeout=LASTING)
                 except (AbsentError, DeniedError):
                     raise
                 except StoreError:
@@ -197,22 +197,16 @@ class Objects:
     def _call(self, method: str, **wanted: Any) -> Any:
         return self._store.call_s3(method, timeout=LASTING, Bucket=self.bucket, **wanted)
 
-    async def _get(self, path: str, whole: bool) -> tuple[bytes, State]:
-        named = {"Bucket": self.bucket, "Key": self.prefix + path}
-        found = await self._store._call_s3("get_object", **named)
-        state = State(found["ContentLength"], int(found["LastModified"].timestamp() * 1e9))
+    async def _get(self, path: str) -> tuple[bytes, State]:
+        found = await self._store._call_s3("get_object", Bucket=self.bucket, Key=self.prefix + path)
+        size = found["ContentLength"]
         async with found["Body"] as body:
-            large = state.st_size > MAX_BYTES
-            if large and whole:
-                raise Refused(Reason.TOO_LARGE)
-            data = b"" if large else await body.read()
-        if large:
-            found = await self._store._call_s3("get_object", Range=f"bytes=0-{HEAD - 1}", **named)
-            async with found["Body"] as body:
-                data = await body.read()
-        if len(data) != found["ContentLength"]:
+            if size > MAX_BYTES:
+                raise Partial(Reason.TOO_LARGE, await _beginning(body))
+            data = await body.read()
+        if len(data) != size:
             raise OSError("broken off")
-        return data, state
+        return data, State(size, int(found["LastModified"].timestamp() * 1e9))
 
     @cached_property
     def _store(self) -> Any:
@@ -248,3 +242,11 @@ def _store_errors() -> Iterator[None]:
         raise DeniedError("no permission") from None
     except Exception as error:
         raise StoreError(type(error).__name__) from None
+
+
+async def _beginning(body: Any) -> bytes:
+    """The first bytes of an object, of which a call may give fewer than it is asked for."""
+    data = b""
+    while len(data) < HEAD and (more := await body.read(HEAD - len(data))):
+        data += more
+    return data

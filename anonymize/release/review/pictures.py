@@ -90,7 +90,7 @@ class Pictures:
     def input(self, number: int, which: int) -> View:
         """One of the files that an output was made of. Raises Refused: as ``output``."""
         path, sha256 = self._session.inputs(number)[which]
-        data, *_ = intake.contents(self._found(path), self._places, self._pool)
+        data, _ = intake.contents(self._found(path), self._places, self._pool)
         return self._view(path, data, sha256)
 
     def _view(self, name: str, data: bytes, sha256: str) -> View:
