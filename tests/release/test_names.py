@@ -5,7 +5,8 @@ import pytest
 from archive_specimens import archive
 from release_specimens import KINDS, command, fill, quarantine, tree
 
-from anonymize.release import patients, verify
+from anonymize.release import verify
+from anonymize.release.column_titles import is_of_people
 from anonymize.release.dicom import paths
 from anonymize.release.labels.options import LabelOptions
 
@@ -193,8 +194,8 @@ OF_FILES = (
 
 
 def test_columns_of_people_are_known_in_several_languages():
-    assert [title for title in PEOPLE if not patients.is_of_people(title)] == []
-    assert [title for title in OF_FILES if patients.is_of_people(title)] == []
+    assert [title for title in PEOPLE if not is_of_people(title)] == []
+    assert [title for title in OF_FILES if is_of_people(title)] == []
 
 
 RESERVED = (

@@ -7,11 +7,11 @@ So there is no place for free text, dates and identifiers, whatever a column is 
 import re
 
 from anonymize.errors import DataError, UsageError
+from anonymize.release.column_titles import is_of_people
 from anonymize.release.dicom.header import words
 from anonymize.release.dicom.identifiers import WORD, folded
 from anonymize.release.dicom.pseudonyms import is_one
 from anonymize.release.dicom.terms import TERMS, WORDS
-from anonymize.release.patients import is_of_people
 
 PATIENT = "patient_id"
 PSEUDONYM = 32  # characters; as in DICOM headers

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import DataError, UsageError
+from anonymize.release.column_titles import BIRTH, is_of_people, letters_of
 from anonymize.release.dicom import identifiers, known
 from anonymize.release.dicom.header import Header
 from anonymize.release.dicom.options import DicomOptions
@@ -20,7 +21,6 @@ from anonymize.release.labels import read
 from anonymize.release.labels.images import Images
 from anonymize.release.labels.table import IMAGE
 from anonymize.release.metadata.columns import PATIENT, meaning, read_value, shown, written_name
-from anonymize.release.patients import BIRTH, is_of_people, letters_of
 from anonymize.release.places import Places
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.workers.worker_pool import WorkerPool
