@@ -65,6 +65,13 @@ def sharded(release, key, tmp_path):
     return run
 
 
+def told_by_another_shard():
+    """Pictures in a folder that one header among them tells of, and one elsewhere."""
+    pictures = {f"Mueller/{n}.png": FILES["4.png"] for n in range(9)}
+    telling = dicom.file(dicom.changed(PatientName="Mueller^Eva"))
+    return {**pictures, "x.png": FILES["4.png"], "Mueller/z.dcm": telling}
+
+
 @pytest.mark.parametrize("names", ["keep", "hashed"])
 def test_a_merged_release_is_that_of_one_machine(sharded, release, names):
     shards = sharded(names=names)
@@ -255,9 +262,7 @@ def test_a_killed_merge_goes_on(sharded, owner, name, calls):
 
 
 def test_what_a_file_of_another_shard_tells_of_a_folder_is_withdrawn(sharded):
-    pictures = {f"Mueller/{n}.png": FILES["4.png"] for n in range(9)}
-    telling = dicom.file(dicom.changed(PatientName="Mueller^Eva"))
-    shards = sharded({**pictures, "x.png": FILES["4.png"], "Mueller/z.dcm": telling}, names="keep")
+    shards = sharded(told_by_another_shard(), names="keep")
     assert len(list(shards.glob("[0-9]/Mueller/*"))) > 0
     found = merge.merge([shards], sharded.out)
     assert (found.released, found.quarantined) == (1, 10)
@@ -265,6 +270,15 @@ def test_what_a_file_of_another_shard_tells_of_a_folder_is_withdrawn(sharded):
     for number in range(1, COUNT + 1):
         sharded.one(number, names="keep")
     assert merge.merge([shards], sharded.out) == found
+    assert tree(sharded.out) == sharded.whole.files
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_merge_that_was_killed_while_it_withdrew_goes_on(sharded, after):
+    merged = partial(merge.merge, [sharded(told_by_another_shard(), names="keep")], sharded.out)
+    assert killed(partial(nth, journal.Journal, "record", 3, after=after), merged)
+    assert not list(sharded.out.glob("Mueller/*"))
+    assert merged().quarantined == 10
     assert tree(sharded.out) == sharded.whole.files
 
 

@@ -1,8 +1,9 @@
 """The shards of a release → the release that one machine would have made, byte for byte.
 
 Everything is looked at before anything is changed. Then the journal of the whole is written, at
-once; then the files are moved into OUT, in the order of their names; then the tables are made. An
-interrupted merge goes on: a file lies in its shard or in OUT, and the journal names all.
+once; then the files are moved into OUT, in the order of their names, but for those whose path tells
+what a header of another shard knows; then the tables are made. An interrupted merge goes on: a file
+lies in its shard or in OUT, and the journal names all.
 """
 
 import errno
@@ -112,9 +113,10 @@ def merge(
         journal.open()
         held.callback(journal.close)
         facts.begin(places)
-        _move(parts, journal, progress)
+        # Before anything moves: what is withdrawn stays in its shard, where the next call finds it.
         searched = any(part.finished.paths_searched for part in parts)
         journal.withdraw_telling(searched=searched)
+        _move(parts, journal, progress)
         told = tables.Tables(parts[0].finished.method, frozenset(), Written.of(Labels()))
         secret = "" if naming is None else str(naming.file)
         Facts(told, secret, signed=signed).publish(journal, naming)
