@@ -54,6 +54,17 @@ def test_values_come_and_go_as_they_are(syntax, make, bits, signed, photometric)
     assert all(again[k] == made[k] for k in described.split())
 
 
+@pytest.mark.parametrize("size", [(40, 52), (41, 51)])
+def test_words_of_two_pixels_are_read_in_the_order_of_their_bytes(size):
+    """In big endian the pixels of a word, and the padding behind an odd number, change places."""
+    values = dicom.picture(8, size=size)
+    made = dicom.with_pixels(dicom.cr(), values, bits=8)
+    words = np.frombuffer(made.PixelData, "u2").byteswap().tobytes()
+    made.add_new(0x7FE00010, "OW", words)
+    assert (dicom.opened(dicom.file(made, dicom.BIG_ENDIAN)).pixel_array == values).all()
+    assert (dicom.taken(made, dicom.BIG_ENDIAN).pixels[..., 0] == values).all()
+
+
 @pytest.mark.parametrize(("syntax", "bits"), LOSSY)
 def test_lossy_history_is_kept_in_a_lossless_file(syntax, bits):
     made = dicom.with_pixels(dicom.cr(), dicom.picture(bits, size=(160, 208)), bits=bits)

@@ -101,6 +101,8 @@ def stored(header: Header, layout: Layout, syntax: Syntax) -> tuple[np.ndarray, 
         raise DicomError("no pixel data as the transfer syntax says")
     if element.fragments is None:
         data = element.value
+        if layout.allocated == 8 and syntax.order == ">" and element.vr == "OW":  # PS3.5 A.3
+            data = np.frombuffer(data, "u2").byteswap().tobytes()
         if layout.photometric == "YBR_FULL_422":
             raise Refused(Reason.UNSUPPORTED_PIXELS, "native YBR_FULL_422")
         if not layout.size <= len(data) <= layout.size + layout.size % 2:
