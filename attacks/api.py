@@ -255,6 +255,7 @@ def release(
             options=made,
             method=spec,
             unlisted=case.unlisted,
+            changed=case.changed,
             command="attacks.release",
         )
     return Released(found)

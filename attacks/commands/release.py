@@ -95,6 +95,7 @@ def command(real, released, private, patients, policy, answers, arguments) -> No
                 options=arguments.options,
                 method=arguments.method,
                 unlisted=case.unlisted,
+                changed=case.changed,
                 command=shlex.join(["attacks", *map(without_key_files, sys.argv[1:])]),
             )
         verdict = _write(found, arguments, judge)

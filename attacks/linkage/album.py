@@ -22,6 +22,7 @@ from anonymize.data.sources.listing import ImageError, build
 from anonymize.data.sources.registry import SOURCES, read
 from anonymize.data.table import Table
 from anonymize.errors import UsageError
+from anonymize.fingerprint import sha256_file
 from anonymize.options import DataOptions
 from anonymize.release.labels import collect
 from anonymize.release.listing import walk
@@ -85,13 +86,19 @@ class Album:
 
 
 def open_album(
-    given: str | Sequence[str], options: DataOptions, *, argument: str, progress: Report = silent
+    given: str | Sequence[str],
+    options: DataOptions,
+    *,
+    argument: str,
+    progress: Report = silent,
+    but: Sequence[Path] = (),
 ) -> Album:
     """The images of a file, folder or ``source:root``, or of several files and folders.
 
     Args:
         options: size, cache, workers and ``on_missing``; its source and root do not count.
         argument: what the user calls them, for the errors.
+        but: folders below a folder whose files do not count; a data set has its own list.
 
     Raises:
         UsageError: nothing there, or no images in it; unreadable ones unless they are skipped.
@@ -103,7 +110,8 @@ def open_album(
     own = options.model_copy(update=where if known else {"source": FILES, "root": None})
     with problems_listed(own):
         try:
-            table = read(own) if known else _listed([Path(text) for text in texts], own, argument)
+            paths = [Path(text) for text in texts]
+            table = read(own) if known else _listed(paths, own, argument, but)
             return Album(*prepare(table, own, progress))
         except ImageError as error:
             raise ImageError(argument, error.total, error.images) from None
@@ -125,11 +133,17 @@ def contents_of(arguments: Iterable[str], *albums: Album) -> dict[str, str]:
     return {a: album.table.fingerprint for a, album in zip(arguments, albums, strict=True)}
 
 
-def _listed(paths: Sequence[Path], options: DataOptions, argument: str) -> Table:
+def _listed(
+    paths: Sequence[Path], options: DataOptions, argument: str, but: Sequence[Path]
+) -> Table:
     found: dict[str, Path] = {}
     for path in paths:
         refuse_missing(str(path), argument)
         inside = _below(path) if path.is_dir() else [path]
+        for other in but:
+            if other.resolve().is_relative_to(path.resolve()):
+                below = path / other.resolve().relative_to(path.resolve())
+                inside = [file for file in inside if below not in file.parents]
         if not inside:
             raise UsageError(
                 f"{argument} holds no image; give a folder with DICOM, PNG, JPEG or TIFF files"
@@ -161,6 +175,15 @@ def unlisted(folder: Path) -> list[Path] | None:
     return _pictures(folder, but={*named, *_labels(folder, named)}, hidden=True)
 
 
+def changed(folder: Path) -> int:
+    """How many images of a release have another content than its manifest says: whose they are,
+    nobody knows. Those that are gone, or links, are no images."""
+    return sum(
+        path.is_file() and not path.is_symlink() and sha256_file(path) != digest
+        for path, digest in (_named(folder) or {}).items()
+    )
+
+
 def _below(folder: Path) -> list[Path]:
     """The files of a release, by its manifest, also those that are gone, and what it does not name;
     of any other folder all that may be images, and those below it, hidden ones left out."""
@@ -169,18 +192,18 @@ def _below(folder: Path) -> list[Path]:
     return _pictures(folder, hidden=is_release(folder))
 
 
-def _named(folder: Path) -> list[Path] | None:
-    """The images that the manifest of a release names; None where it cannot be read, or names
-    none."""
+def _named(folder: Path) -> dict[Path, str] | None:
+    """The images that the manifest of a release names, and their sha256; None where it cannot be
+    read, or names none."""
     try:
         with (folder / MANIFEST).open("rb") as stream:
             rows = manifests.images(stream, counted=lambda first, number: None)
-            return [folder / row.output for row in rows] or None
+            return {folder / row.output: row.sha256 for row in rows} or None
     except (OSError, manifests.ManifestError):
         return None
 
 
-def _labels(folder: Path, images: Sequence[Path]) -> list[Path]:
+def _labels(folder: Path, images: Iterable[Path]) -> list[Path]:
     """The labels that a release names; none where their table cannot be read."""
     outputs = {path.relative_to(folder).as_posix() for path in images}
     try:

@@ -48,10 +48,16 @@ def refuse_inside(out: Path, given: str, argument: str, *, option: str = "--out"
 
 
 def refuse_no_release(real: str, released: Path) -> None:
-    """Raises UsageError where the folder of the release is none, or that of the real images."""
+    """Raises UsageError where the folder of the release is none, or that of the real images, or
+    these lie in it."""
     if not released.is_dir():
         raise UsageError("RELEASED must be the folder of a release, and is none")
     place = places(real)
+    if place and place.is_relative_to(released.resolve()):
+        raise UsageError(
+            "REAL must not be RELEASED, or lie in it: every file would be found again; give the "
+            "real images, which were released"
+        )
     if place and (place / MANIFEST).is_file() and not (released / MANIFEST).exists():
         raise UsageError(
             f"REAL holds the {MANIFEST} of a release, and RELEASED holds none: give the real "

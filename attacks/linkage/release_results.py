@@ -89,6 +89,9 @@ class ReleaseResults(Record):
     unlisted: int | None = Field(
         0, description="released files that the manifest does not name; null: it cannot be read"
     )
+    changed: int = Field(
+        0, description="released files with another content than the manifest says"
+    )
     foreign: int = Field(
         0, description="of these, read and attributed to nobody; they count in no figure"
     )

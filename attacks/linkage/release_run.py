@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ from anonymize.errors import UsageError
 from anonymize.options import DataOptions, TrainOptions
 from anonymize.release.places import private_beside
 from attacks.evaluation.floors import FINDINGS, equal_findings, floor_of
-from attacks.linkage.album import Album, is_release, open_both, unlisted
+from attacks.linkage.album import Album, changed, is_release, open_album, unlisted
 from attacks.linkage.embeddings import Report, silent
 from attacks.linkage.learnt import Prepared
 from attacks.linkage.matching import MAX_SCORES
@@ -49,13 +50,20 @@ class Case:
         found = unlisted(self.released)
         return (None if is_release(self.released) else 0) if found is None else len(found)
 
+    @property
+    def changed(self) -> int:
+        """How many files of the release are not those that its manifest names."""
+        return changed(self.released)
+
     def opened(self, options: DataOptions, progress: Report = silent) -> Whose:
         """The images, and whom they show. Raises UsageError: nothing to read, or nothing known."""
         read = options.model_copy(update={"on_missing": "skip"})
         refuse_no_release(self.real, self.released)
-        given = {"REAL": self.real, "RELEASED": str(self.released)}
-        real, released = open_both(given, read, progress)
-        real = with_headers(real)
+        # With --files-from a release may lie among the real files.
+        own = [self.released] if self.private is None else [self.released, self.private]
+        opened = partial(open_album, options=read, progress=progress)
+        real = with_headers(opened(self.real, argument="REAL", but=own))
+        released = opened(str(self.released), argument="RELEASED")
         if self.patients is not None:
             real, found = with_patients(real, self.patients)
             released, also = with_patients(released, self.patients)

@@ -47,6 +47,12 @@ def verdict(results: ReleaseResults) -> str:
             f"{counted(results.unlisted, 'file')}: run `anonymize verify`, and look at them. "
             f"{said}."
         )
+    if results.changed:
+        return (
+            "VERDICT: nobody knows whom this release shows. Its manifest says another content of "
+            f"{counted(results.changed, 'file')}, changed or exchanged since: run `anonymize "
+            f"verify`, and make them again. {said}."
+        )
     if found.sure:
         return f"VERDICT: people are found in this release. {said}."
     if links := _above_a_coin(results):

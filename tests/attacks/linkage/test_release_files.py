@@ -107,6 +107,33 @@ def test_a_film_saved_again_is_nobodys_and_improves_no_figure(a_release, tmp_pat
     assert taken["again4.jpg"] == "04.png"
 
 
+def test_files_that_changed_places_are_said_to_be_nobodys(a_release, tmp_path):
+    """The map says whose the names are, which is no longer true of what they hold."""
+    released, attack = copied(a_release, tmp_path)
+    (released / "04.png").rename(released / "was04.png")
+    (released / "06.png").rename(released / "04.png")
+    (released / "was04.png").rename(released / "06.png")
+    result = attack()
+    assert (
+        "VERDICT: nobody knows whom this release shows. Its manifest says another content of 2"
+        in (result.stdout)
+    )
+    assert found_in(tmp_path / "attack")["changed"] == 2
+
+
+def test_a_release_among_the_real_files_is_none_of_them(a_release, tmp_path):
+    """As --files-from allows; nor are the pictures in its private folder."""
+    folder, real = a_release[0], tmp_path / "real"
+    shutil.copytree(folder / "real", real)
+    for name in ("out", "out-private"):
+        shutil.copytree(folder / name, real / "done" / name)
+    shutil.copy(folder / "real" / "04.png", real / "done" / "out-private" / "sheet.png")
+    result = ask(a_release, real, real / "done" / "out", "--out", tmp_path / "attack")
+    assert "VERDICT: people are found in this release" in result.stdout
+    found = found_in(tmp_path / "attack")
+    assert (found["real"], found["untouched"], by_attacker(found)["identical"]) == (30, 0, 0)
+
+
 @pytest.mark.parametrize("text", [None, "", "output,sha256\na.png,0\n"])
 def test_a_release_whose_manifest_is_gone_or_wrong_is_one_all_the_same(a_release, tmp_path, text):
     released, attack = copied(a_release, tmp_path)
@@ -177,6 +204,8 @@ def test_masks_of_a_release_are_no_images(tmp_path):
     ("arguments", "message"),
     [
         (("out", "real"), "RELEASED holds none: give the real images first"),
+        (("out", "out"), "REAL must not be RELEASED, or lie in it"),
+        (("out/deep", "out"), "REAL must not be RELEASED, or lie in it"),
         (("known", "out"), "nobody says which real file, or patient, any released file shows"),
         (("real", "out", "--method", "dp-pix:b=8"), "the manifest of RELEASED says gaussian-blur"),
         (("real", "out", "--private", "known"), "its options are in the private folder alone"),
