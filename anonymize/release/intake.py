@@ -185,6 +185,8 @@ def _is_done(found: Found, sha256: str, job: Job | None, release: Release) -> bo
         return False
     if entry.reason == Reason.REVIEW.value:
         return bool(entry.reviewed)
+    if not entry.reviewed and journal.entries.is_rejected(sha256):
+        return False  # of the very same file at another path
     labelled = account.is_of(entry.labels, release.labels, found.path, job)
     return labelled and journal.intact(entry)
 

@@ -69,6 +69,18 @@ def test_apply_does_not_release_again_what_was_sent_to_quarantine(release):
     assert verify.verify(release.out).sound
 
 
+def test_the_same_file_at_another_path_goes_with_it_unless_somebody_accepted_it(release):
+    copies = {f"{name}.png": FILES["rgb.png"] for name in ("kept", "not-looked-at", "rejected")}
+    release(copies)
+    decide(release.out, "kept.png", "accepted")
+    decide(release.out, "rejected.png", "quarantined")
+    held = dict.fromkeys(("not-looked-at.png", "rejected.png"), "review")
+    assert release().quarantine == held
+    assert outputs(release.out) == ["kept.png"]
+    decide(release.out, "rejected.png", "accepted")
+    assert release().summary.complete
+
+
 def test_a_rejected_file_stays_out_when_another_takes_its_place(release):
     release(FILES)
     decide(release.out, "rgb.png", "quarantined")
