@@ -14,6 +14,10 @@ from anonymize.commands.interrupts import Terminated
 from anonymize.errors import UsageError, counted
 
 GRACE_SECONDS = 5  # for what is being answered when it ends
+UPLOADED = (
+    "warning: this release was uploaded, and stays there as it was: what is in quarantine here "
+    "leaves it, and what is accepted gets there, by the same `anonymize apply` again"
+)
 EPILOG = """\b
 On the page: a accepts, q sends to quarantine, arrows go back and on, space shows the input in the
 output's place, z zooms, ? says the rest. What is decided is kept at once; the same command goes on.
@@ -45,6 +49,8 @@ def command(out: Path, private: Path | None, port: int | None, workers: int, as_
         raise UsageError(
             f"the page needs {error.name}; pip install 'anonymize-cxr[review]'"
         ) from None
+    from anonymize.release.machines import upload
+    from anonymize.release.places import private_beside
     from anonymize.release.review import session
     from anonymize.release.storage import StorageError
     from anonymize.release.workers.worker_pool import Limits, WorkerPool, WorkerPoolError
@@ -77,6 +83,8 @@ def command(out: Path, private: Path | None, port: int | None, workers: int, as_
             "--sign and --key-file again",
             err=True,
         )
+    if ((private or private_beside(out.resolve())) / upload.FILE).is_file():
+        click.echo(UPLOADED, err=True)
     click.echo(json.dumps(counts, indent=2) if as_json else describe(counts, str(out)))
     if isinstance(stop, Terminated):
         raise stop

@@ -180,6 +180,25 @@ def test_a_release_that_waits_for_a_person_is_not_uploaded(store):
     assert store.tree("out/") == {}
 
 
+def test_what_is_rejected_after_the_upload_is_said_to_be_there_until_the_next(
+    store, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("anonymize.release.review.server.serve", lambda *a, **k: None)
+    store.fill("in/", {"a.png": KINDS["gray8.png"], "b.png": KINDS["gray16.png"]})
+    store.apply("--require-review", code=3)
+    assert "uploaded" not in called("review", "out", code=3).stderr
+    with session.opened(tmp_path / "out") as work:
+        for number in range(2):
+            work.decide(number, session.ACCEPTED)
+    store.apply("--require-review", code=0)
+    with session.opened(tmp_path / "out") as work:
+        work.decide(0, session.QUARANTINED)
+    assert len(store.tree("out/")) == 3
+    assert "stays there as it was" in called("review", "out", code=0).stderr
+    store.apply("--require-review", code=3)
+    assert len(store.tree("out/")) == 2
+
+
 @pytest.mark.parametrize("lost", ["read", "write", "read back"])
 def test_a_store_that_dies_in_the_middle_stops_and_the_same_command_goes_on(
     store, monkeypatch, tmp_path, lost
