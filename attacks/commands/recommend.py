@@ -72,8 +72,11 @@ def command(keep, auc, loss, minutes, out, as_json, device, **asked) -> None:
         click.echo(json.dumps(left, indent=2) if as_json else LOOKS_LEFT)
         return
     from attacks.commands import early
+    from attacks.linkage.named import refuse_inside
 
     early.refuse(shared.changes(asked))
+    if asked["root"] is not None:  # all images below it are what is released
+        refuse_inside(out, str(asked["root"]), "--root")
     from attacks.commands.progress import display
     from attacks.recommending.candidates import small_options
     from attacks.recommending.choice import Wish

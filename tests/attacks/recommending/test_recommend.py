@@ -112,6 +112,11 @@ def test_a_recommendation_and_its_limits(asked):
     assert "0.550 (0.520–0.580)" in output.partition("Without looking for a patient")[2]
 
 
+def test_private_pictures_are_not_put_among_those_to_be_released(asked, root):
+    assert "--out must not lie in --root" in asked(out=root / "recommendation", code=2)
+    assert not (root / "recommendation").exists()
+
+
 def test_how_much_is_ahead_is_said_first(asked):
     asked("--minutes", 7)
     first = next(line for line in asked.shown.splitlines() if "preparing" not in line)
