@@ -113,7 +113,6 @@ def merge(
         journal.open()
         held.callback(journal.close)
         facts.begin(places)
-        # Before anything moves: what is withdrawn stays in its shard, where the next call finds it.
         searched = any(part.finished.paths_searched for part in parts)
         journal.withdraw_telling(searched=searched)
         _move(parts, journal, progress)
@@ -185,7 +184,8 @@ def _begin(places: Places, header: dict[str, Any], entries: Iterable[Entry]) -> 
 
 def _move(parts: Sequence[Part], journal: Journal, progress: Progress) -> None:
     """Moves what is still in its shard, and the pictures of text that was removed; then all is on
-    the disk. What the release withdrew since, or a person sent to quarantine, stays there."""
+    the disk. What the release withdrew before, or a person sent to quarantine, stays there, where a
+    call that goes on finds it."""
     total = sum(part.finished.inputs for part in parts)
     folders: set[Path] = set()
     for number, (file, target) in enumerate(_moves(parts, journal), 1):
