@@ -59,7 +59,7 @@ def headline() -> str:
         ],
         [noise_title, "–", *_linked(_of(noise)), utility(noise, "retrained")],
     ]
-    facts = next(f for f in results("floors/children").floors if f.name == METADATA).message
+    facts = next(f for f in results("children").floors if f.name == METADATA).message
     names = FLOORS | {METADATA: f"{facts.partition(';')[0]}, which no picture shows"}
     for floor in own.floors:
         if floor.auc is not None and floor.name in names:

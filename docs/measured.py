@@ -51,7 +51,7 @@ def answers_by_attackers() -> str:
 
 def _floors() -> str:
     """As far as they are known of the bench: it keeps none of its evaluation."""
-    other = results("floors/phantom")
+    other = results("phantom")
     tested = f"{other.source.images} images of {other.source.patients} patients"
     return (
         "Floors were not measured on these images; against matched impostors a coin and true "

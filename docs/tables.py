@@ -21,7 +21,6 @@ from cells import (
     CELLS,
     COIN,
     COMPARED,
-    CONTROL,
     FLOORS,
     GUESSED,
     LINKED,
@@ -32,7 +31,6 @@ from cells import (
     missed,
     missed_at,
     share,
-    titled,
 )
 from compared import (
     CODES,
@@ -76,9 +74,7 @@ from verdicts import example, verdicts
 from anonymize.prichexy_net import PriCheXyNet
 from anonymize.statistics import AS_BEFORE, FORMULA
 from attacks.evaluation.checks.check_record import NAME as OWN_TESTS
-from attacks.reporting.comparison import notes, table_1
 from attacks.reporting.folder import pages as tables_of
-from attacks.reporting.pictures.paper_figures import figure_2
 from attacks.reporting.pictures.roc import roc
 from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.readings import MATCHED, NAMES, floors, matched_like, matched_pairs, meaning
@@ -120,7 +116,6 @@ FURTHER = {
     "held_back_real": "ChestX-ray14, findings held back",
     "sets_covid19": "COVID-19, sets",
 }
-OF_FLOORS = "floors"  # evaluations of real images, of the floors of those of the same name
 OLDER = "an older program's"
 OF_RATES = "today's, but wider of rates"
 OF_RUNS = f"{OF_RATES}, and other ones of means over runs"
@@ -129,15 +124,14 @@ UNMEASURED = "A dash beside a floor: not measured there."
 ALL_OUTPUTS = "2026-11-27T22:27"  # since when releases of sets are measured as today
 BEFORE = f"{OLDER}, and releases of sets were measured otherwise"
 SHOWN = (
-    *("real images", "prichexy-net μ=0.01", CONTROL, "random-warp μ=0.3"),
-    *("privacy-net", "dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
+    *("real images", "random-warp μ=0.01", "random-warp μ=0.1", "random-warp μ=0.3"),
+    *("dp-pix b=8, ε=0.1", "dp-pix b=1, ε=0.1"),
     *(*FLOORS, *OF_SETS),
 )
-OPERATED = {"real images", "prichexy-net μ=0.01", "dp-pix b=8, ε=0.1", *FLOORS}
+OPERATED = {"real images", "random-warp μ=0.1", "dp-pix b=8, ε=0.1", *FLOORS}
 PICTURES: dict[str, tuple[str, Callable[..., None]]] = {
     "tradeoff.png": ("children", tradeoff),
     "roc.png": ("children", roc),
-    "figure2.png": ("phantom", figure_2),
 }
 
 
@@ -198,8 +192,7 @@ def late(key: str) -> list[str]:
 def _own(key: str) -> Iterator[tuple[Path, str]]:
     """The tables of one evaluation that are committed."""
     found = results(key)
-    shown = tables_of(found) | {"table1.md": text(table_1(found), notes(found))}
-    for name, page in shown.items():
+    for name, page in tables_of(found).items():
         if (path := RESULTS / key / name).is_file():
             yield path, page + _to_be_made_again(key, page)
 
@@ -311,15 +304,12 @@ def _set_rows(key: str, named: Sequence[str], shown: Collection[str]) -> Iterato
     own = results(key)
     about = own.source
     images = f"{SUMMARY[key]}: {about.images} of {about.patients} patients, {about.size} px"
-    controls = {d.to for *_, a in own.attacks() for d in a.differences if d.role == CONTROL}
     for title, method in own.titled:
         said = next((name for name in shown if f"{title},".startswith(f"{name},")), None)
-        if CONTROL in shown and title in controls:
-            said = f"{method.name} that moves as far (control)"
         if said:
-            yield [images, titled(said, method), *(CELLS[name](method) for name in named)]
+            yield [images, said, *(CELLS[name](method) for name in named)]
             images = ""
-    for floor in results(f"{OF_FLOORS}/{key}").floors:
+    for floor in own.floors:
         if floor.name in shown:
             found = _of_floor(floor)
             cells = [found.get(name, "–" if floor.auc else "not measured") for name in named]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cells import FLOORS, OF_SETS, READINGS, titled
+from cells import FLOORS, OF_SETS, READINGS
 from reproduced import results
 
 from attacks.evaluation.policies.policy import read_policy
@@ -25,12 +25,11 @@ def verdicts(titles: Mapping[str, str]) -> str:
     header = ["images", *(policy.title for policy in policies), "released as"]
     rows = []
     for key, images in titles.items():
-        methods = dict(results(key).titled)
         found = [judged(results(key), policy) for policy in policies]
         alike: dict[tuple[str, ...], list[str]] = {}
         for of_one in zip(*found, strict=True):
             title, outcomes = of_one[0].method, tuple(verdict.outcome for verdict in of_one)
-            alike.setdefault(outcomes, []).append(titled(title, methods[title]))
+            alike.setdefault(outcomes, []).append(title)
         for outcomes, called in alike.items():
             rows.append([images, *outcomes, "; ".join(called)])
             images = ""

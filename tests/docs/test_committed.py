@@ -41,7 +41,7 @@ def test_what_is_made_is_up_to_date():
         *("known_answers_by_attackers.md", "sets_in_short.md", "verdicts.md"),
         *("verdict_example.md", "together.md", "table_of_films.md", "jigsaw_floors.md"),
         *("larger.md", "recommended.md"),
-        *("strangers.md", "members.md", "table.md", "table1.md", "attackers.md", "floors.md"),
+        *("strangers.md", "members.md", "table.md", "attackers.md", "floors.md"),
     }
     late = [p.name for p, text in made().items() if p.read_text(encoding="utf-8") != text]
     assert not late, f"python docs/tables.py writes {late}"
@@ -111,10 +111,9 @@ def test_generators_of_a_rounded_warp_are_named_beside_what_they_reach():
 
 
 def test_checks_of_every_evaluation_on_a_page_of_its_own_are_shown():
-    """Those of the miniature, attacked once more, are of its methods; those of floors of none."""
+    """Those of the miniature, attacked once more, are of its methods."""
     again = {f"{own}/{pairs}" for own in (MINIATURE, DRAWN, *GAMES) for pairs in BESIDE}
-    floors = {f"{tables.OF_FLOORS}/{own}" for own in tables.SUMMARY}
-    assert {*tables.SUMMARY, *tables.FURTHER} == {*evaluations()} - again - floors
+    assert {*tables.SUMMARY, *tables.FURTHER} == {*evaluations()} - again
 
 
 # Each evaluation
@@ -222,20 +221,16 @@ def test_kinds_apart_are_the_generators_together(key, option):
 
 
 @pytest.mark.parametrize("key", tables.SUMMARY)
-def test_the_summary_has_real_images_their_control_and_floors(key):
+def test_the_summary_has_real_images_what_hides_them_and_floors(key):
     named, shown = list(tables.CELLS), tables.SHOWN
     rows = list(tables._set_rows(key, named, set(shown)))
     known = tables.FLOORS | tables.OF_SETS
     floors = {f"*floor: {known[name]}*" for name in shown if name in known}
-    methods = set(shown) - set(known) - {tables.CONTROL}
-    found = [
-        re.sub(r" \(stopped .*\)", "", row[1]) for row in rows if not row[1].endswith("(control)")
-    ]
+    methods = set(shown) - set(known)
+    found = [row[1] for row in rows]
     assert set(found[: len(methods)]) == methods
     assert len(found) == len(methods) + len(floors)
     assert set(found[len(methods) :]) == floors
-    controls = [row[1] for row in rows if row[1].endswith("(control)")]
-    assert controls == ["random-warp that moves as far (control)"]
     assert {len(row) for row in rows} == {2 + len(named)}
 
 

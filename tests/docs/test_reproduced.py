@@ -10,7 +10,7 @@ from attacks.evaluation.pinned import pinned, pinned_training
 from attacks.evaluation.protocol import protocol_options, read_protocol
 from attacks.results import Check, Method, Results, Source
 
-PROTOCOL = "docs/results/protocol.yaml"
+PROTOCOL = "docs/results/miniature.yaml"
 PAGE = f"""
 - COVID-19.
   `attacks evaluate --config {PROTOCOL} --source covid19 --root DATA
@@ -54,8 +54,8 @@ def test_options_that_a_command_gives_are_the_same(committed):
     [
         ("evaluation", {"classifier.epochs": 3}, ["classifier.epochs 3, now 8"]),
         ("evaluation", {"evaluation.repeats": 7}, ["evaluation.repeats 7, now 1"]),
-        ("training", {"adversarial.epochs": 5}, ["adversarial.epochs 5, now 3"]),
-        ("training", {"generator.mu": 0.02}, ["generator.mu 0.02, now 0.01"]),
+        ("training", {"adversarial.epochs": 5}, ["adversarial.epochs 5, now 40"]),
+        ("training", {"generator.mu": 0.02}, ["generator.mu 0.02, now 0.04"]),
     ],
 )
 def test_one_other_option_is_found(committed, of, changed, found):
