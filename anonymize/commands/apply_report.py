@@ -15,7 +15,6 @@ MOVED = (
     "how far each image was moved, in pixels and mm; min_jacobian <= 0 where it folds; SSIM to the "
     "input, 1 = the same; not under --canonical"
 )
-UNTRIED = "no attacker was tried"  # on shards of earlier versions
 NO_MANIFEST = "no manifest until somebody looked at every picture"
 DONE = "each file, its sha256, and what was done to it"
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGED.value}
@@ -118,7 +117,7 @@ def names_note(summary, wanted: str | None) -> str | None:
 
 def about_protection(told) -> list[str]:
     """What is not shown of a release's protection (:class:`summary.Told`)."""
-    lines = [f"protection NOT SHOWN: {told.evidence or UNTRIED}"]
+    lines = [f"protection NOT SHOWN: {told.evidence}"]
     for why, number in list(told.unfit.items())[:MOST_SIZES]:
         lines.append(f"warning    {counted(number, 'image')}: {why}")
     if others := sum(list(told.unfit.values())[MOST_SIZES:]):

@@ -8,6 +8,7 @@ import pytest
 from release_specimens import rows, table_of
 from set_specimens import Case
 
+from anonymize.errors import UsageError
 from anonymize.release import verify
 from anonymize.release.sets import certificate, page
 
@@ -24,13 +25,6 @@ def made(tmp_path_factory):
 def out(made, tmp_path):
     shutil.copytree(made, tmp_path / "out")
     return tmp_path / "out"
-
-
-OF_IMAGES = {
-    "groups_of_one_label_set": 0.5,
-    "outputs_of_one_label_set": 2 / 3,
-    "label_sets_per_group_min": 1,
-}
 
 
 def changed(out, change):
@@ -74,7 +68,6 @@ CHANGES = {
     "a bound and a reason for none": lambda t: t.update(no_bound=certificate.NO_BOUND),
     "neither a bound nor a reason": lambda t: t.update(guess_at_most=None),
     "keys of an older version": lambda t: t.update(groups_of_one_label_set=0.5),
-    "all of an older version": lambda t: t.update(OF_IMAGES),
     "more inputs": lambda t: t.update(inputs=t["inputs"] + 1),
     "more inputs, refused": lambda t: t.update(inputs=14, quarantined=t["quarantined"] + 2),
     "other outputs": lambda t: t.update(outputs=t["outputs"] + 1),
@@ -91,39 +84,19 @@ def test_a_changed_certificate_is_found(out, change):
     assert not verify.verify(out).sound
 
 
-def older(out, **change):
-    """The certificate of ``out`` and its page as version 1 wrote them."""
-    told = json.loads((out / "certificate.json").read_bytes())
-    as_before = {}
-    del told["no_bound"]
-    for key, value in told.items():
-        as_before |= OF_IMAGES if key == "in_common" else {key: value}
-    as_before |= {"certificate": 1, **change}
-    (out / "certificate.json").write_text(json.dumps(as_before, indent=2) + "\n")
-    lines = (out / "certificate.md").read_text().splitlines(keepends=True)
-    [place] = [n for n, line in enumerate(lines) if "all people have one and the same" in line]
-    lines[place] = (
-        "All members have the same labels in 50.0% of the groups and 66.7% of the outputs: of "
-        "whoever is found in such a group, these labels are known. The smallest number of "
-        "different sets of labels in a group (its l-diversity) is 1.\n"
-    )
-    (out / "certificate.md").write_text("".join(lines))
-
-
-@pytest.mark.parametrize(
-    "change", [{}, {"label_sets_per_group_min": 2}, {"outputs_of_one_label_set": None}]
-)
-def test_releases_of_version_1_still_verify_and_their_figures_are_held_to_it(out, change):
-    older(out, **change)
-    assert verify.verify(out).sound is not bool(change)
-
-
-def test_releases_of_version_2_still_verify(out):
-    told = json.loads((out / "certificate.json").read_bytes())
-    del told["no_bound"]
-    as_before = json.dumps(told | {"certificate": 2}, indent=2) + "\n"
-    (out / "certificate.json").write_text(as_before)
-    assert verify.verify(out).sound
+def test_a_release_with_a_certificate_of_another_version_is_refused_in_one_line(tmp_path):
+    case = Case(tmp_path).begin()
+    case.apply()
+    file, kept = tmp_path / "out" / "certificate.json", tmp_path / "out-private" / "set.json"
+    before = file.read_bytes()
+    file.write_bytes(before.replace(b'"certificate": 3', b'"certificate": 2'))
+    state = kept.read_text()
+    digests = (hashlib.sha256(data).hexdigest() for data in (before, file.read_bytes()))
+    kept.write_text(state.replace(*digests))
+    assert kept.read_text() != state
+    with pytest.raises(UsageError, match="is of another version; choose another OUT") as error:
+        case.apply()
+    assert "\n" not in str(error.value)
 
 
 def test_where_no_bound_is_promised_json_and_page_say_so_and_why(tmp_path):
@@ -143,10 +116,6 @@ def test_where_no_bound_is_promised_json_and_page_say_so_and_why(tmp_path):
     for content in (*(told | change for change in changes.values()), older):
         (out / "certificate.json").write_text(json.dumps(content, indent=2) + "\n")
         assert not verify.verify(out).sound
-    (out / "certificate.json").write_text(json.dumps(older | {"certificate": 2}, indent=2) + "\n")
-    lines = said.replace("no bound is promised |", "– |").replace(f"- {told['no_bound']}\n", "")
-    (out / "certificate.md").write_text(lines)
-    assert verify.verify(out).sound  # as version 2 wrote it
 
 
 def test_a_bound_needs_no_reason(out):
