@@ -97,8 +97,8 @@ def attack(summary, spec: str | None, source: str) -> str:
     return shlex.join(words)
 
 
-def names_note(summary, wanted: str | None) -> str | None:
-    """What is to be known of the outputs' names; None where ``wanted`` said it all."""
+def names_note(summary) -> str | None:
+    """What is to be known of kept names."""
     if summary.telling:
         return (
             f"warning: --names keep: the paths of {counted(summary.telling, 'released file')} hold "
@@ -107,12 +107,7 @@ def names_note(summary, wanted: str | None) -> str | None:
         )
     if summary.names == "keep":
         return "note: file names are kept; if they tell who it is, use --names hashed"
-    if wanted == "hashed":
-        return None
-    return (
-        "note: file names are hashed, since patients are known here (by DICOM, or by a table that "
-        f"names them); {summary.private}/map.csv tells which is which"
-    )
+    return None
 
 
 def about_protection(told) -> list[str]:
