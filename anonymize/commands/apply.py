@@ -80,13 +80,11 @@ EPILOG = REASONS + "\n\nExample: anonymize apply radiographs released --model ru
 )
 @click.option(
     "--names",
-    type=click.Choice(["auto", "keep", "hashed"]),
+    type=click.Choice(["keep", "hashed"]),
     help="What outputs are called. keep: as their paths under IN, whatever other files tell of "
     "them; what its own DICOM header knows somebody by is quarantined. hashed: by a keyed hash of "
-    "the path (HMAC-SHA256), in one folder. auto: hashed where there is DICOM, or "
-    "a table with a column of patients, in IN, --labels or --table, or where IN is s3://; else the "
-    "paths. [the paths, but files whose path tells what a DICOM header or --table knows of "
-    "somebody are quarantined; with --canonical: hashed]",
+    "the path (HMAC-SHA256), in one folder. [the paths, but files whose path tells "
+    "what a DICOM header or --table knows of somebody are quarantined; with --canonical: hashed]",
 )
 @click.option(
     "--patients",
@@ -196,7 +194,7 @@ def command(source, out, staging, files_from, spec, only_plan, as_json, device, 
                 sent = upload.upload(
                     Path(summary.out), Path(summary.private), address, progress=progress
                 )
-    if (note := names_note(summary, options.names)) is not None:
+    if (note := names_note(summary)) is not None:
         click.echo(note, err=True)
     seconds = time.monotonic() - started
     if as_json:

@@ -15,7 +15,6 @@ MOVED = (
     "how far each image was moved, in pixels and mm; min_jacobian <= 0 where it folds; SSIM to the "
     "input, 1 = the same; not under --canonical"
 )
-UNTRIED = "no attacker was tried"  # on shards of earlier versions
 NO_MANIFEST = "no manifest until somebody looked at every picture"
 DONE = "each file, its sha256, and what was done to it"
 OF_THE_METHOD = {Reason.INVALID_RESULT.value, Reason.TONE.value, Reason.UNCHANGED.value}
@@ -98,8 +97,8 @@ def attack(summary, spec: str | None, source: str) -> str:
     return shlex.join(words)
 
 
-def names_note(summary, wanted: str | None) -> str | None:
-    """What is to be known of the outputs' names; None where ``wanted`` said it all."""
+def names_note(summary) -> str | None:
+    """What is to be known of kept names."""
     if summary.telling:
         return (
             f"warning: --names keep: the paths of {counted(summary.telling, 'released file')} hold "
@@ -108,17 +107,12 @@ def names_note(summary, wanted: str | None) -> str | None:
         )
     if summary.names == "keep":
         return "note: file names are kept; if they tell who it is, use --names hashed"
-    if wanted == "hashed":
-        return None
-    return (
-        "note: file names are hashed, since patients are known here (by DICOM, or by a table that "
-        f"names them); {summary.private}/map.csv tells which is which"
-    )
+    return None
 
 
 def about_protection(told) -> list[str]:
     """What is not shown of a release's protection (:class:`summary.Told`)."""
-    lines = [f"protection NOT SHOWN: {told.evidence or UNTRIED}"]
+    lines = [f"protection NOT SHOWN: {told.evidence}"]
     for why, number in list(told.unfit.items())[:MOST_SIZES]:
         lines.append(f"warning    {counted(number, 'image')}: {why}")
     if others := sum(list(told.unfit.values())[MOST_SIZES:]):

@@ -51,7 +51,7 @@ def command(shards, out, private, sign, key_file, as_json) -> None:
     started = time.monotonic()
     with progress_bar("merging") as progress, stopping_with_words():
         found = merge(shards, out, private=private, key_file=key_file, sign=sign, progress=progress)
-    if (note := names_note(found, "hashed")) is not None:
+    if (note := names_note(found)) is not None:
         click.echo(note, err=True)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))

@@ -112,11 +112,6 @@ def _about_findings(told) -> list[str]:
     """What whoever is found among these people is known to have."""
     if not told["labels"]:
         return []
-    if told["certificate"] == 1:
-        return [
-            "warning    certificate.json is of an older version, which counted labels of images: "
-            "more groups than it says may be of people who all have a finding"
-        ]
     common, lines = told["in_common"], []
     most = f"of {counted(told['groups'], 'group')}", f"of {counted(told['outputs'], 'output')}"
     have = common["groups_where_all_have_a_finding"], common["outputs_where_all_have_a_finding"]

@@ -122,8 +122,6 @@ def read_candidate(
         rules = release.deidentifier, release.options.text, release.options.uniform
         decoded = pool.call(decode.decode, found.path, data, *rules, found.instance)
         dicom = formats.is_dicom(found.path, data)  # whatever it is released as
-        if dicom and release.names_kept_unasked:
-            raise Refused(Reason.IDENTIFYING_NAME, "DICOM that was not foreseen")
         metadata = None
         if release.metadata is not None:
             metadata = release.metadata.entry(found.path, decoded.patient)

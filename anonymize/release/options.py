@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anonymize.release.uniform import Uniform
 
 Progress = Callable[[int, int], None]  # number of files done, and of all
-NAMES = ("auto", "keep", "hashed")
+NAMES = ("keep", "hashed")
 ENGINES = ("local", "ray")
 
 
@@ -33,10 +33,9 @@ class ReleaseOptions:
     Args:
         private: folder (0700) for the map, the journal and the quarantine list; by default
             OUT with "-private" behind it.
-        names: "keep" the relative paths, or "hashed" with the secret; "auto": hashed where the
-            patients are known, which is where there is DICOM or a table that names them. By default
-            (and where "auto" keeps them) paths are kept, and every file whose path says what any
-            DICOM header of the release knows of somebody is quarantined; hashed if ``uniform``.
+        names: "keep" the relative paths, or "hashed" with the secret. By default paths are kept,
+            and every file whose path says what any DICOM header of the release knows of somebody
+            is quarantined; hashed if ``uniform``.
         key_file: the secret of names and DICOM pseudonyms, created where it does not exist; by
             default in ``private``.
         listed: names of the files (or folders) under the source to take; by default all.
@@ -90,7 +89,7 @@ class ReleaseOptions:
 
     def __post_init__(self) -> None:
         if self.names not in (None, *NAMES):
-            raise UsageError(f"--names must be one of {', '.join(NAMES)}, got {self.names!r}")
+            raise UsageError(f"--names must be {' or '.join(NAMES)}, got {self.names!r}")
         if self.engine not in ENGINES:
             raise UsageError(f"--engine must be {' or '.join(ENGINES)}, got {self.engine!r}")
         if self.address is not None and self.engine != "ray":

@@ -170,7 +170,7 @@ def finish(release: Release, model: Anonymizer, inputs: Container[str]) -> None:
             method=tables.method,
             evidence=_evidence(release, model),
             paths_searched=release.options.paths_searched,
-            precision=journal.header.get(PRECISION, ""),
+            precision=journal.header.get(PRECISION, "unknown"),
         )
         finished.write(release.places.private)
 

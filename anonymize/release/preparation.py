@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from anonymize.anonymizer import Anonymizer
 from anonymize.errors import UsageError
 from anonymize.fingerprint import sha256_file
 from anonymize.key_files import SECRET_BYTES
-from anonymize.release import early, listing, patients, precision, storage
+from anonymize.release import early, formats, listing, precision, storage
 from anonymize.release.archives import Found
 from anonymize.release.dicom.deidentify import Deidentifier
 from anonymize.release.labels.collect import Labels, collect, find_sources, refuse_inside
@@ -23,13 +23,15 @@ from anonymize.release.metadata.table import collect as read_table
 from anonymize.release.metadata.written import NAME
 from anonymize.release.options import ReleaseOptions
 from anonymize.release.places import Naming, Places, find_naming, refuse_public
-from anonymize.release.records.journal import PRECISION, Journal, begun
+from anonymize.release.reasons import Reason
+from anonymize.release.records.journal import PRECISION, Journal
 from anonymize.release.records.listed import Listed
 from anonymize.release.sets import asked
 from anonymize.release.workers.worker_pool import WorkerPool
 from anonymize.set_anonymizer import SetAnonymizer
 
 VERSION = 1
+DICOM_HEAD = 132  # bytes that tell DICOM
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,6 @@ class Release:
         """The same for ``files``, in the order of their hashed names: when a file was made must not
         tell whose neighbour it is."""
         return replace(self, files=files.by(lambda path: self.naming.name(path, "PNG")))
-
-    @property
-    def names_kept_unasked(self) -> bool:
-        """True where names are kept because no patient was known when the release began."""
-        return self.options.names == "auto" and not self.naming.hashed
 
     @cached_property
     def deidentifier(self) -> Deidentifier:
@@ -124,7 +121,7 @@ def prepare(
         refuse_public(model.key_file, f"key_file of {model.name}", folders)
     files = listing.inputs(places, pool, wanted)
     _check_whose(model, options, places, files)
-    hashed = _hashed(options, places, files)
+    hashed = options.uniform is not None or options.names == "hashed"
     naming = find_naming(options.key_file, hashed=hashed, folders=folders, private=places.private)
     sources = find_sources(options.labels, places, hashed=hashed)
     labels = [source.name for source in sources]
@@ -193,31 +190,32 @@ def _make(name: str, folder: Path, way: str) -> None:
         raise UsageError(f"{name} cannot be written: {why}; make it writable, or choose {way}")
 
 
-def _hashed(options: ReleaseOptions, places: Places, files: Iterable[Found]) -> bool:
-    """Whether names are hashed; a release that was begun goes on as it began."""
-    names = "hashed" if options.uniform is not None else options.names
-    if names == "auto":
-        names = begun(places.private).get("names", names)
-    if names != "auto":
-        return names == "hashed"
-    if places.objects is not None:  # nobody reads all of them for that
-        return True
-    table = options.table.path
-    tables = (*options.labels.paths, *(() if table is None else (table,)))
-    return patients.known(files, places.root, tables)
-
-
 def _check_whose(
     model: Anonymizer, options: ReleaseOptions, places: Places, files: Iterable[Found]
 ) -> None:
     """Raises UsageError where nobody can say whose the files are that are to be put together."""
     if not isinstance(model, SetAnonymizer) or options.people is not None:
         return
-    if places.objects is None and not patients.known(files, places.root, ()):
+    if places.objects is None and not any(_may_be_dicom(found, places.root) for found in files):
         raise UsageError(
             f"{model.name} puts different people together, and none of these files says whose it "
             "is, as DICOM headers do: give --patients CSV"
         )
+
+
+def _may_be_dicom(found: Found, root: Path) -> bool:
+    """Of a file by its first bytes; of an archive's entry, whose bytes are a worker's business, by
+    its name."""
+    if found.refusal not in (None, Reason.NAME_COLLISION):
+        return False
+    if found.member is not None:
+        others = formats.PICTURES.difference(formats.EXTENSIONS["DICOM"])
+        return PurePosixPath(found.path).suffix.lower() not in others
+    try:
+        head = storage.read_regular(root / found.path, DICOM_HEAD - 1, root)[0]
+    except OSError:  # others report it
+        return False
+    return formats.is_dicom(found.path, head)
 
 
 def _check_model(model: Anonymizer) -> None:

@@ -14,8 +14,7 @@ from attacks.reporting.figure_rows import COLUMNS, figure_rows, write_csv
 from attacks.reporting.generator_table import NOTE, generator_table
 from attacks.reporting.kept import harmless_evaluation, keep_private, write_kept
 from attacks.reporting.pictures.examples import crops, differences, examples
-from attacks.reporting.pictures.pair_sheet import pair_sheet
-from attacks.reporting.pictures.paper_figures import figure_2, findings, repeats
+from attacks.reporting.pictures.paper_figures import figure_2
 from attacks.reporting.pictures.roc import has_roc, roc
 from attacks.reporting.pictures.tradeoff import tradeoff
 from attacks.reporting.pictures.world_curve import has_world, world_curve
@@ -55,8 +54,8 @@ def write_pages(
     """Writes what people read, and returns the names of the files.
 
     table.csv, table.md, attackers.md, floors.md and world.md; tradeoff, roc and world as .png, .svg
-    and .pdf; examples.png, pairs.png, report.html, report-public.html; and if ``published``
-    table1.md and .csv, figure2.png, figure3.png, differences.png, repeats.png and findings.png too.
+    and .pdf; examples.png, report.html, report-public.html; and if ``published`` table1.md and
+    .csv, figure2.png, figure3.png and differences.png too.
     Files with pictures of people have mode 0600.
     """
     given, evaluation = evaluation, harmless_evaluation(evaluation)
@@ -87,7 +86,7 @@ def _pictures(
 ) -> Iterator[tuple[list[str], Callable[..., None], bool]]:
     """Files, how they are drawn, and whether they show images, of each that there is something
     for."""
-    results, images, pairs = evaluation.results, evaluation.images, evaluation.pairs
+    results, images = evaluation.results, evaluation.images
     yield _formats("tradeoff"), partial(tradeoff, results), False
     if has_roc(results):
         yield _formats("roc"), partial(roc, results), False
@@ -95,19 +94,12 @@ def _pictures(
         yield _formats("world"), partial(world_curve, results), False
     if images:
         yield ["examples.png"], lambda path: examples(images, path, evaluation.displacements), True
-    if pairs:
-        yield ["pairs.png"], lambda path: pair_sheet(pairs, path), True
     if not published:
         return
     listed = (readings.auc(m.privacy.get(VERIFICATION), readings.LISTED) for m in results.methods)
     attacked = any(found is not None for found in listed)
-    read = any(m.utility.frozen is not None for m in results.methods)
-    if attacked and read:
+    if attacked and any(m.utility.frozen is not None for m in results.methods):
         yield ["figure2.png"], lambda path: figure_2(results, path), False
-    if attacked:
-        yield ["repeats.png"], lambda path: repeats(results, path), False
-    if read:
-        yield ["findings.png"], lambda path: findings(results, path), False
     if images:
         yield ["figure3.png"], lambda path: crops(images, path), True
     if len(images) > 1:

@@ -50,10 +50,6 @@ def unsaid(private):
     said = {k: v for k, v in json.loads(header).items() if k != "precision"}
     lines = [json.dumps(said, sort_keys=True), *entries]
     (private / "journal.jsonl").write_text("\n".join(lines) + "\n")
-    if (shard := private / "shard.json").exists():
-        found = json.loads(shard.read_text())
-        found.pop("precision")
-        shard.write_text(json.dumps(found))
 
 
 def test_one_begun_in_float32_goes_on_so_on_a_faster_processor(release, processor):
@@ -138,16 +134,6 @@ def test_a_merged_release_goes_on_in_the_precision_of_its_shards(
     next((tmp_path / "merged").rglob("*.png")).unlink()
     assert release.to(tmp_path / "merged", Quick(), names="hashed", key_file=key) == whole
     assert json.loads(journal(tmp_path / "merged-private")[0])["precision"] == "float32"
-
-
-@pytest.mark.parametrize("old", [(1,), (2,), (1, 2, 3)])
-def test_shards_that_do_not_say_are_merged_as_before(shards, tmp_path, old):
-    folder = shards(True, True, True)
-    for number in old:
-        unsaid(folder / f"{number}-private")
-    assert merge.merge([folder], tmp_path / "merged").released == len(FILES)
-    assert "precision" not in json.loads(journal(tmp_path / "merged-private")[0])
-    assert merge.merge([folder], tmp_path / "merged").released == len(FILES)
 
 
 @pytest.mark.parametrize("units", [True, False])

@@ -44,7 +44,9 @@ def test_a_card_that_does_not_say_is_not_believed(tmp_path, data):
 
 
 def test_where_nothing_is_known_nothing_was_tried():
-    assert about_protection(Told()) == ["protection NOT SHOWN: no attacker was tried"]
+    assert about_protection(Told(evidence=Wave().evidence)) == [
+        "protection NOT SHOWN: no attacker was tried"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from release_specimens import rows, table_of
 from set_specimens import Case
 
+from anonymize.errors import UsageError
 from anonymize.release import verify
-from anonymize.release.sets import certificate, page
 
 
 @pytest.fixture(scope="module")
@@ -26,104 +26,19 @@ def out(made, tmp_path):
     return tmp_path / "out"
 
 
-OF_IMAGES = {
-    "groups_of_one_label_set": 0.5,
-    "outputs_of_one_label_set": 2 / 3,
-    "label_sets_per_group_min": 1,
-}
-
-
-def changed(out, change):
-    """The certificate changed, and the page that belongs to it written anew, if it can be."""
-    told = json.loads((out / "certificate.json").read_bytes())
-    change(told)
-    (out / "certificate.json").write_text(json.dumps(told, indent=2) + "\n")
-    try:
-        found = certificate.read((out / "certificate.json").read_bytes())
-        (out / "certificate.md").write_bytes(page.written(found))
-    except ValueError:
-        pass
-
-
-CHANGES = {
-    "a patient": lambda t: t.update(patient="Zlatarov^Anna"),
-    "a word in an option": lambda t: t["options"].update(by="Zlatarov Anna"),
-    "a key among the options": lambda t: t["options"].update({"Zlatarov Anna": 1}),
-    "a list in an option": lambda t: t["options"].update(k=[1]),
-    "a promise": lambda t: t.update(not_promised=t["not_promised"][1:]),
-    "a note": lambda t: t["not_promised"].append("Zlatarov Anna"),
-    "a text for a number": lambda t: t.update(outputs=str(t["outputs"])),
-    "a key that is missing": lambda t: t.pop("groups"),
-    "more people": lambda t: t.update(people_per_output_min=9),
-    "more groups that are alike": lambda t: t["in_common"].update(groups_alike=3),
-    "more outputs that are alike": lambda t: t["in_common"].update(outputs_alike=99),
-    "groups that are alike, of outputs that are not": lambda t: t["in_common"].update(
-        outputs_alike=0, outputs_where_all_have_a_finding=0, most_often=None
-    ),
-    "more who have it than are alike": lambda t: t["in_common"].update(
-        groups_alike=0, different_answers_min=2
-    ),
-    "a finding that nobody shares": lambda t: t["in_common"].update(
-        groups_where_all_have_a_finding=0, outputs_where_all_have_a_finding=0
-    ),
-    "nothing in common": lambda t: t.update(in_common=None),
-    "half a count": lambda t: t["in_common"].update(groups_alike=1.5),
-    "a note on findings": lambda t: t["in_common"].update(note="Zlatarov"),
-    "another version": lambda t: t.update(certificate=1),
-    "no version yet": lambda t: t.update(certificate=4),
-    "a bound and a reason for none": lambda t: t.update(no_bound=certificate.NO_BOUND),
-    "neither a bound nor a reason": lambda t: t.update(guess_at_most=None),
-    "keys of an older version": lambda t: t.update(groups_of_one_label_set=0.5),
-    "all of an older version": lambda t: t.update(OF_IMAGES),
-    "more inputs": lambda t: t.update(inputs=t["inputs"] + 1),
-    "more inputs, refused": lambda t: t.update(inputs=14, quarantined=t["quarantined"] + 2),
-    "other outputs": lambda t: t.update(outputs=t["outputs"] + 1),
-    "another method": lambda t: t.update(method="mosaic"),
-    "another label": lambda t: t.update(labels=["Zlatarov"]),
-    "a label twice": lambda t: t.update(labels=["Pneumonia", "Pneumonia"]),
-    "a formula": lambda t: t.update(labels=["=cmd"]),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_changed_certificate_is_found(out, change):
-    changed(out, change)
-    assert not verify.verify(out).sound
-
-
-def older(out, **change):
-    """The certificate of ``out`` and its page as version 1 wrote them."""
-    told = json.loads((out / "certificate.json").read_bytes())
-    as_before = {}
-    del told["no_bound"]
-    for key, value in told.items():
-        as_before |= OF_IMAGES if key == "in_common" else {key: value}
-    as_before |= {"certificate": 1, **change}
-    (out / "certificate.json").write_text(json.dumps(as_before, indent=2) + "\n")
-    lines = (out / "certificate.md").read_text().splitlines(keepends=True)
-    [place] = [n for n, line in enumerate(lines) if "all people have one and the same" in line]
-    lines[place] = (
-        "All members have the same labels in 50.0% of the groups and 66.7% of the outputs: of "
-        "whoever is found in such a group, these labels are known. The smallest number of "
-        "different sets of labels in a group (its l-diversity) is 1.\n"
-    )
-    (out / "certificate.md").write_text("".join(lines))
-
-
-@pytest.mark.parametrize(
-    "change", [{}, {"label_sets_per_group_min": 2}, {"outputs_of_one_label_set": None}]
-)
-def test_releases_of_version_1_still_verify_and_their_figures_are_held_to_it(out, change):
-    older(out, **change)
-    assert verify.verify(out).sound is not bool(change)
-
-
-def test_releases_of_version_2_still_verify(out):
-    told = json.loads((out / "certificate.json").read_bytes())
-    del told["no_bound"]
-    as_before = json.dumps(told | {"certificate": 2}, indent=2) + "\n"
-    (out / "certificate.json").write_text(as_before)
-    assert verify.verify(out).sound
+def test_a_release_with_a_certificate_of_another_version_is_refused_in_one_line(tmp_path):
+    case = Case(tmp_path).begin()
+    case.apply()
+    file, kept = tmp_path / "out" / "certificate.json", tmp_path / "out-private" / "set.json"
+    before = file.read_bytes()
+    file.write_bytes(before.replace(b'"certificate": 3', b'"certificate": 2'))
+    state = kept.read_text()
+    digests = (hashlib.sha256(data).hexdigest() for data in (before, file.read_bytes()))
+    kept.write_text(state.replace(*digests))
+    assert kept.read_text() != state
+    with pytest.raises(UsageError, match="is of another version; choose another OUT") as error:
+        case.apply()
+    assert "\n" not in str(error.value)
 
 
 def test_where_no_bound_is_promised_json_and_page_say_so_and_why(tmp_path):
@@ -143,10 +58,6 @@ def test_where_no_bound_is_promised_json_and_page_say_so_and_why(tmp_path):
     for content in (*(told | change for change in changes.values()), older):
         (out / "certificate.json").write_text(json.dumps(content, indent=2) + "\n")
         assert not verify.verify(out).sound
-    (out / "certificate.json").write_text(json.dumps(older | {"certificate": 2}, indent=2) + "\n")
-    lines = said.replace("no bound is promised |", "– |").replace(f"- {told['no_bound']}\n", "")
-    (out / "certificate.md").write_text(lines)
-    assert verify.verify(out).sound  # as version 2 wrote it
 
 
 def test_a_bound_needs_no_reason(out):

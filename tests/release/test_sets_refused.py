@@ -1,18 +1,21 @@
 """Outputs of several people: what is refused, withheld, or looked for in each input."""
 
 import itertools
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pydicom
 import pytest
+from archive_specimens import archive
 from release_specimens import KINDS, command, fill, pillow, png, quarantine, rows, tree
 from set_specimens import SIZE, TABLES, Case, chest, folder, gray, people
 
 from anonymize.errors import UsageError
-from anonymize.release import verify
+from anonymize.release import pipeline, verify
 from anonymize.release.burned_in.options import TextOptions, TextReport
 from anonymize.release.labels.options import LabelOptions
+from anonymize.release.options import ReleaseOptions
 from anonymize.release.reasons import Reason, Refused
 from anonymize.release.sets.people import People
 from anonymize.release.uniform import Uniform
@@ -239,3 +242,26 @@ def test_other_tables_are_refused(case, text, words):
     found = command(case.source, case.base / "out", *args, model="k-same:k=3", code=2)
     assert words in found.stderr
     assert "Miller" not in found.output
+
+
+CHEST, PICTURE = chest(1, "A1"), png(gray(1), 8, 0)
+MAY_SAY = {
+    "DICOM by another name": {"1.png": CHEST},
+    "DICOM without preamble": {"1": CHEST[132:]},
+    "DICOM whose names collide": {"1.dcm": CHEST, "1.DCM": CHEST},
+    "DICOM in an archive": {"x.zip": archive([("1.dcm", CHEST)])},
+    "anything in an archive": {"x.zip": archive([("IM0001", CHEST)])},
+}
+SAYS_NOTHING = {
+    "a picture": {"1.png": PICTURE},
+    "a table": {"1.png": PICTURE, "t.csv": b"path,patient_id\n1.png,A1\n"},
+    "a picture in an archive": {"x.zip": archive([("1.png", PICTURE)])},
+}
+
+
+@pytest.mark.parametrize("case", MAY_SAY | SAYS_NOTHING)
+def test_without_patients_a_release_begins_where_a_header_may_say_them(tmp_path, case):
+    fill(tmp_path / "in", (MAY_SAY | SAYS_NOTHING)[case])
+    options = ReleaseOptions(uniform=Uniform(SIZE))
+    with nullcontext() if case in MAY_SAY else pytest.raises(UsageError, match="give --patients"):
+        assert pipeline.plan(tmp_path / "in", tmp_path / "out", KSame(k=3), options)

@@ -169,6 +169,13 @@ def damaged(sharded, shards):
     (shards / "2-private" / "shard.json").write_text("{}")
 
 
+def of_another_version(sharded, shards):
+    file = shards / "2-private" / "shard.json"
+    said = json.loads(file.read_bytes())
+    del said["precision"]
+    file.write_text(json.dumps(said))
+
+
 def other_count(sharded, shards):
     _anew(sharded, shards, count=4)
 
@@ -203,6 +210,7 @@ WRONG = {
     other_inputs: "saw different files",
     unfinished: "is not finished",
     damaged: "is damaged",
+    of_another_version: "is damaged or of another version; give the same `anonymize apply --shard",
     other_count: "N must be the same",
     gone: "of shards 1 to 3, there is no 2;",
     twice: "is given twice",

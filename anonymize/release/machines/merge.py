@@ -36,7 +36,7 @@ from anonymize.release.places import Naming, Places, find_naming, private_beside
 from anonymize.release.records import facts, tables
 from anonymize.release.records.entries import Entries, Entry
 from anonymize.release.records.facts import Facts
-from anonymize.release.records.journal import ABSENT, JOURNAL, PRECISION, Journal
+from anonymize.release.records.journal import ABSENT, JOURNAL, Journal
 from anonymize.release.summary import Told, of_reasons
 
 
@@ -88,8 +88,6 @@ def merge(
     parts = [read_part(folder) for folder in found(shards, out)]
     check_alike(parts)
     header = {**ABSENT, **parts[0].header, "out": str(out), "shard": ""}
-    if not all(part.finished.precision for part in parts):  # of an earlier version
-        header.pop(PRECISION, None)
     places = Places(Path(header["in"]), None, out, private)
     _check_apart(parts, places)
     signed = sign or facts.is_signed(places)

@@ -68,7 +68,10 @@ def read_part(folder: Path) -> Part:
             "give the same `anonymize apply --shard I/N` again; a release without --shard is whole"
         ) from None
     except (OSError, ValueError, TypeError, KeyError):
-        raise DataError(f"{FILE} in the private folder of SHARD {folder.name} is damaged") from None
+        raise DataError(
+            f"{FILE} in the private folder of SHARD {folder.name} is damaged or of another "
+            "version; give the same `anonymize apply --shard I/N` again"
+        ) from None
     header, entries = read_journal(JsonLines(private / JOURNAL))
     if header is None:
         raise DataError(f"the journal of SHARD {folder.name} is damaged")
@@ -112,13 +115,13 @@ def check_alike(parts: Sequence[Part]) -> None:
 
 
 def _check_precision(parts: Sequence[Part]) -> None:
-    """Raises DataError where two are known to be computed differently."""
-    known = [part.finished for part in parts if part.finished.precision]
-    for one in known:
-        if one.precision != known[0].precision:
+    """Raises DataError where two are computed differently, or may be."""
+    first = parts[0].finished
+    for one in (part.finished for part in parts):
+        if one.precision != first.precision:
             raise DataError(
-                f"shards {known[0].shard} and {one.shard} are computed in different precision "
-                f"({known[0].precision}, {one.precision}); remove one of them with its private "
+                f"shards {first.shard} and {one.shard} are computed in different precision "
+                f"({first.precision}, {one.precision}); remove one of them with its private "
                 "folder, and make it again on a machine that computes as the other's"
             )
 

@@ -65,9 +65,9 @@ class Finished:
     inputs: int
     gone: tuple[str, ...]
     method: Method
-    evidence: str = ""  # what is known of its protection
-    paths_searched: bool = True
-    precision: str = ""  # of its method; "": not known, of an earlier version
+    evidence: str  # what is known of its protection
+    paths_searched: bool
+    precision: str  # of its method; "unknown": the journal does not say it
 
     def write(self, private: Path) -> None:
         content = json.dumps(asdict(self), indent=1).encode() + b"\n"

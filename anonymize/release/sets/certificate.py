@@ -2,10 +2,6 @@
 
 ``certificate.json`` has these keys and types and no others, in one form of writing, so that nobody
 can put anything else there unseen; ``certificate.md`` follows from it.
-
-Version 1 counted sets of labels of images, where people may be alike in a finding unseen; version 2
-says what they have in common; version 3 also that no bound is promised, and why, where there is
-none. Releases of versions 1 and 2 still verify.
 """
 
 import json
@@ -51,7 +47,6 @@ NONE_NAMED = "the method names none."
 DIGITS = 3  # of figures that were measured
 SOURCE = re.compile(r"[a-z][a-z0-9-]{0,31}")
 Figure = Annotated[list[float], Field(min_length=3, max_length=3)]
-OF_IMAGES = {"groups_of_one_label_set", "outputs_of_one_label_set", "label_sets_per_group_min"}
 
 
 class Measured(BaseModel):
@@ -99,7 +94,7 @@ class Certificate(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    certificate: Literal[1, 2, 3] = 3
+    certificate: Literal[3] = 3
     method: str
     options: dict[str, bool | int | float | str] = Field(description="without secrets")
     size: int = Field(ge=16, le=LARGEST)
@@ -117,10 +112,7 @@ class Certificate(BaseModel):
     people_per_output_median: float | None = Field(ge=2, le=MOST)
     patients_per_group_min: int | None = Field(ge=2, le=MOST)
     labels: list[str] = Field(max_length=1000)
-    groups_of_one_label_set: float | None = Field(None, ge=0, le=1, description="version 1")
-    outputs_of_one_label_set: float | None = Field(None, ge=0, le=1, description="version 1")
-    label_sets_per_group_min: int | None = Field(None, ge=1, le=MOST, description="version 1")
-    in_common: InCommon | None = Field(None, description="version 2")
+    in_common: InCommon | None = None
     largest_share_of_an_image: float | None = Field(gt=0, le=1)
     guess_at_most: float | None = Field(gt=0, le=0.5)
     no_bound: str | None = Field(
@@ -159,37 +151,28 @@ class Certificate(BaseModel):
         ):
             raise ValueError("counts of people that cannot be")
         if not self._countable():
-            raise ValueError("shares or medians that no counts have")
+            raise ValueError("bounds or medians that no counts have")
         if not self.outputs and (self.patients or self.groups or self.released):
             raise ValueError("people without outputs")
         return self
 
     def _of_labels(self) -> None:
-        """Raises ValueError where figures of labels are of another version or release."""
-        told, old = bool(self.outputs and self.labels), self.certificate == 1
-        of_images = [getattr(self, key) is not None for key in OF_IMAGES]
-        if of_images != [told and old] * 3 or (self.in_common is not None) != (told and not old):
-            raise ValueError("figures of labels without any, or the other way round")
+        """Raises ValueError where figures of labels are of another release."""
         common = self.in_common
+        if (common is not None) != bool(self.outputs and self.labels):
+            raise ValueError("figures of labels without any, or the other way round")
         if common is not None and not common.of(self.groups, self.outputs, self.labels):
             raise ValueError("people who have more in common than there are")
 
     def _countable(self) -> bool:
-        """Whether shares are ones of what they are shares of, and bounds of few parts."""
-        of_one_set = self.groups_of_one_label_set
-        shares = (of_one_set, self.groups), (self.outputs_of_one_label_set, self.outputs)
+        """Whether the median is one of counts, and bounds are of few parts."""
         bounds = filter(None, (self.largest_share_of_an_image, self.guess_at_most))
-        return (
-            all(share is None or share == round(share * whole) / whole for share, whole in shares)
-            and all(float(Fraction(b).limit_denominator(MOST_PARTS)) == b for b in bounds)
-            and (self.people_per_output_median or 0) % 0.5 == 0
-            and (of_one_set is None or (of_one_set > 0) == (self.label_sets_per_group_min == 1))
-        )
+        of_few = all(float(Fraction(b).limit_denominator(MOST_PARTS)) == b for b in bounds)
+        return of_few and (self.people_per_output_median or 0) % 0.5 == 0
 
     def written(self) -> bytes:
         """The one form in which it is written."""
-        later = {1: {"in_common", "no_bound"}, 2: OF_IMAGES | {"no_bound"}}
-        told = self.model_dump(exclude=later.get(self.certificate, OF_IMAGES))
+        told = self.model_dump()
         # As releases were before there was such a thing.
         if self.measured is None:
             del told["measured"]
@@ -199,9 +182,8 @@ class Certificate(BaseModel):
 
 
 def no_bound(told: Mapping[str, Any]) -> str | None:
-    """Why a certificate with these figures has no bound on a guess; None where it has one, and
-    where its version did not say."""
-    if told["guess_at_most"] is not None or told["certificate"] < 3:
+    """Why a certificate with these figures has no bound on a guess; None where it has one."""
+    if told["guess_at_most"] is not None:
         return None
     return NO_BOUND + (NONE_NAMED if told["largest_share_of_an_image"] is None else OWN_PIXELS)
 

@@ -116,7 +116,7 @@ def _labels(c: Certificate) -> list[str]:
     else:
         lines.append("Each is the mean of what is known of an output's people.")
     if c.outputs:
-        lines.append(_shared(c) if c.certificate > 1 else _one_label_set(c))
+        lines.append(_shared(c))
     return [*lines, ""]
 
 
@@ -140,16 +140,6 @@ def _shared(c: Certificate) -> str:
         "known, he does not count. To whether somebody has a finding, the people of a group give "
         f"{_text(fewest)} different {'answer' if fewest == 1 else 'answers'} or more (its "
         "l-diversity); with 2, nine of ten may still have it."
-    )
-
-
-def _one_label_set(c: Certificate) -> str:
-    """As certificates of version 1 say it."""
-    return (
-        f"All members have the same labels in {c.groups_of_one_label_set or 0:.1%} of the "
-        f"groups and {c.outputs_of_one_label_set or 0:.1%} of the outputs: of whoever is found "
-        "in such a group, these labels are known. The smallest number of different sets of "
-        f"labels in a group (its l-diversity) is {c.label_sets_per_group_min}."
     )
 
 

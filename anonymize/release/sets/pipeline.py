@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from anonymize.errors import UsageError
 from anonymize.release import storage
@@ -23,6 +24,7 @@ from anonymize.release.reasons import Reason, Refused
 from anonymize.release.records import facts
 from anonymize.release.records.facts import Facts
 from anonymize.release.records.journal import BAD_JOURNAL
+from anonymize.release.records.manifests import ManifestError
 from anonymize.release.sets import certificate, measured, state
 from anonymize.release.sets.certificate import Certificate
 from anonymize.release.sets.mixing import Mixed, mixed
@@ -40,6 +42,7 @@ OTHER_INPUTS = (
     "IN is not what it was when its people were put together in OUT: a second release of the same "
     "people in other groups would give them away; choose another OUT, and hand on only one of them"
 )
+OTHER_CERTIFICATE = "certificate.json in OUT is of another version; choose another OUT"
 OTHER_PLAN = (
     "the outputs that OUT holds a part of cannot be made again as they were; remove OUT and its "
     "private folder, and begin anew"
@@ -84,7 +87,7 @@ def release_set(
             spool.clear()
             if options.sign and not (release.places.out / SIGNATURE).is_file():
                 facts.sign(release.places, release.naming)
-        made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
+        made = _certificate(release.places.out)
         summary = _summary(release, places, model, read.left_out, begun, made)
         return replace(summary, anonymized=0, already_done=begun.released)
     waiting = read.digests.keys() - read.refused.keys()
@@ -141,8 +144,15 @@ def _as_measured(release: Release) -> bool:
     given = release.options.measured
     if given is None:
         return True
-    made = certificate.read((release.places.out / CERTIFICATE).read_bytes())
-    return made.measured == measured.read(given, release.model)
+    return _certificate(release.places.out).measured == measured.read(given, release.model)
+
+
+def _certificate(out: Path) -> Certificate:
+    """The certificate in ``out``. Raises UsageError: it is of another version."""
+    try:
+        return certificate.read((out / CERTIFICATE).read_bytes())
+    except ManifestError:
+        raise UsageError(OTHER_CERTIFICATE) from None
 
 
 def _read(

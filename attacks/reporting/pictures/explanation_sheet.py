@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacks.reporting.pictures.figures import INK, QUIET, drawn
-from attacks.reporting.pictures.pair_sheet import TITLES, in_words
+from attacks.reporting.pictures.pair_words import TITLES, in_words
 from attacks.reporting.pictures.sheet import Page
 from attacks.studies.explanation import CELLS, Explanation
 

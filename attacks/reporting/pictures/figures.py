@@ -70,9 +70,9 @@ def short(text: str) -> str:
     return harmless(text, ROOM)
 
 
-def chance(axes: Axes, *, across: bool = True) -> None:
+def chance(axes: Axes) -> None:
     """Dotted lines where an attacker, and a classifier, would be guessing."""
-    for line in (axes.axvline, axes.axhline)[: 1 + across]:
+    for line in (axes.axvline, axes.axhline):
         line(0.5, color=FAINT, linestyle=":", linewidth=1.2, zorder=0)
 
 

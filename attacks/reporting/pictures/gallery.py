@@ -19,7 +19,7 @@ from attacks.measuring.extremes import KINDS, PairPictures
 from attacks.reporting.harmless import harmless
 from attacks.reporting.kept import LARGEST
 from attacks.reporting.pictures.examples import most
-from attacks.reporting.pictures.pair_sheet import SHOWN, TITLES, in_words
+from attacks.reporting.pictures.pair_words import SHOWN, TITLES, in_words
 
 ARROWS = 12  # across a picture
 LAYERS = ("real", "released", "difference", "displacement")

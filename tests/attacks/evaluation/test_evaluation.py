@@ -30,8 +30,8 @@ FILES = {
     *("results.json", "results.of.json", "table.csv", "table.md", "attackers.md", "floors.md"),
     *("world.md", "table1.csv", "table1.md", "report.html", "report-public.html"),
     *(f"{name}.{kind}" for name in ("tradeoff", "roc", "world") for kind in ("png", "svg", "pdf")),
-    *("examples.png", "figure2.png", "figure3.png", "differences.png", "pairs.png", "repeats.png"),
-    *("findings.png", "pictures.npz", "draws.npz", "progress.json", "durations.json", ".lock"),
+    *("examples.png", "figure2.png", "figure3.png", "differences.png"),
+    *("pictures.npz", "draws.npz", "progress.json", "durations.json", ".lock"),
     *("notes", "runs"),
 }
 PROTOCOL = {

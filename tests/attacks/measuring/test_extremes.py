@@ -1,16 +1,14 @@
-"""Best and worst pairs: chosen as sorting every pair would choose them, and drawn."""
+"""Best and worst pairs: chosen as sorting every pair would choose them."""
 
 import json
 from dataclasses import asdict
 
 import numpy as np
 import pytest
-import torch
-from PIL import Image
 
-from attacks.measuring.extremes import Extreme, PairPictures, extreme_pairs, first_guesses
+from attacks.measuring.extremes import Extreme, extreme_pairs, first_guesses
 from attacks.measuring.metrics import Owners, genuine_pairs, impostor_pairs
-from attacks.reporting.pictures.pair_sheet import FRAMES, in_words, pair_sheet
+from attacks.reporting.pictures.pair_words import in_words
 
 
 @pytest.fixture
@@ -61,22 +59,6 @@ def test_patients_with_one_image_have_no_genuine_pair(matrix):
     scores, own = matrix
     alone = Owners(own.image, np.arange(60), own.identified)
     assert {p.kind for p in extreme_pairs(scores, alone, alone)} == {"mistaken"}
-
-
-def test_the_sheet_has_a_line_a_method(matrix, tmp_path):
-    scores, own = matrix
-    pairs = extreme_pairs(scores, own, own, most=1)
-    images = torch.rand(len(pairs), 1, 16, 16)
-    shown = PairPictures("verification", pairs, images, images.flip(3))
-    heights = []
-    for number in (1, 3):
-        pair_sheet({f"method b={n}": shown for n in range(number)}, tmp_path / "pairs.png")
-        with Image.open(tmp_path / "pairs.png") as picture:
-            heights.append(picture.height)
-            pixels = np.asarray(picture.convert("RGB")).reshape(-1, 3)
-    assert heights[1] > 1.5 * heights[0]
-    for colour in FRAMES.values():
-        assert (pixels == list(bytes.fromhex(colour[1:]))).all(axis=1).sum() > 100
 
 
 def test_shares_in_words():

@@ -92,7 +92,6 @@ def test_every_picture_says_its_reading(drawn, results):
     assert readings.NAMES[readings.headline(results)] in shown
     for axes in drawn(paper_figures.figure_2, results).axes:
         assert axes.get_title(loc="left").endswith("listed pairs")
-    assert "listed pairs" in drawn(paper_figures.repeats, results).axes[0].get_title(loc="left")
 
 
 def test_who_looks_for_no_patient_has_no_dot(drawn):
@@ -137,23 +136,6 @@ def test_figure_2_has_the_papers_bars(drawn):
     across, upwards = (bar.get_segments()[0] for bar in bars)
     np.testing.assert_allclose(across[:, 0], [0.643 - 0.058, 0.643 + 0.058])
     np.testing.assert_allclose(upwards[:, 1], column.classification[1])
-
-
-def test_every_run_of_the_attack_is_drawn(drawn):
-    axes = drawn(paper_figures.repeats, made_up()).axes[0]
-    runs = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 10]
-    assert len(runs) == len(made_up().methods)
-    listed = made_up().methods[2].privacy["verification"].estimate("auc_listed")
-    np.testing.assert_allclose(runs[2], listed.runs)
-
-
-def test_findings_are_written_and_coloured_by_what_is_lost(drawn):
-    axes = drawn(paper_figures.findings, made_up()).axes[0]
-    lost = np.asarray(axes.images[0].get_array())
-    assert lost.shape == (len(made_up().methods), 4)
-    assert (lost[0] == 0).all()
-    np.testing.assert_allclose(lost[3], 0.501 - 0.846)
-    assert len(axes.texts) == lost.size
 
 
 def test_the_style_of_the_caller_is_left_alone(tmp_path):

@@ -14,7 +14,7 @@ ALWAYS = {
     *("results.json", "table.csv", "table.md", "attackers.md"),
     *("tradeoff.png", "tradeoff.svg", "tradeoff.pdf", "report.html", "report-public.html"),
 }
-PAPER = {"table1.md", "table1.csv", "figure2.png", "repeats.png", "findings.png"}
+PAPER = {"table1.md", "table1.csv", "figure2.png"}
 PICTURES = {"examples.png", "pictures.npz"}
 IMAGES = {"figure3.png", "differences.png"}
 
@@ -58,8 +58,8 @@ FLOOR = {"training-free": made_up().real.privacy["training-free"]}
     ("methods", "missing"),
     [
         (made_up().methods, set()),
-        ([altered(made_up().real, privacy=FLOOR)], {"figure2.png", "repeats.png"}),
-        ([Method(name="identity")], {"figure2.png", "repeats.png", "findings.png"}),
+        ([altered(made_up().real, privacy=FLOOR)], {"figure2.png"}),
+        ([Method(name="identity")], {"figure2.png"}),
     ],
 )
 def test_what_was_not_measured_is_not_drawn(tmp_path, methods, missing):

@@ -20,17 +20,25 @@ from anonymize.release.sets import certificate, page
 
 
 @cache
-def mosaics():
-    """{path: bytes} of a release of mosaics."""
+def together(spec="mosaic:g=2,m=2"):
+    """{path: bytes} of a release of a method that puts people together."""
     with tempfile.TemporaryDirectory() as name, without_processes():
-        set_specimens.Case(Path(name), "mosaic:g=2,m=2").begin().apply()
+        set_specimens.Case(Path(name), spec).begin().apply()
         return tree(Path(name, "out"))
 
 
+means = partial(together, "k-same:k=3")
+
+
 def told(folder, *, change):
-    """A certificate with other values, and the page that belongs to it, where there can be one."""
-    files = dict(mosaics())
-    content = json.loads(files[CERTIFICATE]) | change
+    """A certificate of mosaics with other values, or one of means that ``change`` changed, and the
+    page that belongs to it, where there can be one."""
+    files = dict(means() if callable(change) else together())
+    content = json.loads(files[CERTIFICATE])
+    if callable(change):
+        change(content)
+    else:
+        content |= change
     files[CERTIFICATE] = (json.dumps(content, indent=2) + "\n").encode()
     with suppress(ValueError):
         files[PAGE] = page.written(certificate.read(files[CERTIFICATE]))
@@ -52,6 +60,11 @@ def common(**change):
     }
 
 
+def within(**change):
+    """A change of what people have in common."""
+    return lambda told: told["in_common"].update(change)
+
+
 CERTIFICATES = {
     "another size": {"size": 33},
     "another format": {"format": "dicom"},
@@ -67,6 +80,36 @@ CERTIFICATES = {
     "a key of digits": {"options": {"x19700302": 1}},
     "a note": {"note": "Zlatarov"},
     "a label that nobody sees": {"labels": ["Pneumonia\ufe01\ufe02"]},
+    "a key among the options": lambda t: t["options"].update({"Zlatarov Anna": 1}),
+    "a list in an option": lambda t: t["options"].update(k=[1]),
+    "a promise less": lambda t: t.update(not_promised=t["not_promised"][1:]),
+    "a note on what is not promised": lambda t: t["not_promised"].append("Zlatarov Anna"),
+    "a text for a number": lambda t: t.update(outputs=str(t["outputs"])),
+    "a key that is missing": lambda t: t.pop("groups"),
+    "more people": lambda t: t.update(people_per_output_min=9),
+    "more groups that are alike": within(groups_alike=3),
+    "more outputs that are alike": within(outputs_alike=99),
+    "groups that are alike, of outputs that are not": within(
+        outputs_alike=0, outputs_where_all_have_a_finding=0, most_often=None
+    ),
+    "more who have it than are alike": within(groups_alike=0, different_answers_min=2),
+    "a finding that nobody shares": within(
+        groups_where_all_have_a_finding=0, outputs_where_all_have_a_finding=0
+    ),
+    "nothing in common": lambda t: t.update(in_common=None),
+    "half a count": within(groups_alike=1.5),
+    "a note on findings": within(note="Zlatarov"),
+    "another version": lambda t: t.update(certificate=1),
+    "no version yet": lambda t: t.update(certificate=4),
+    "a bound and a reason for none": lambda t: t.update(no_bound=certificate.NO_BOUND),
+    "neither a bound nor a reason": lambda t: t.update(guess_at_most=None),
+    "keys of an older version": lambda t: t.update(groups_of_one_label_set=0.5),
+    "more inputs": lambda t: t.update(inputs=t["inputs"] + 1),
+    "more inputs, refused": lambda t: t.update(inputs=14, quarantined=t["quarantined"] + 2),
+    "another method": lambda t: t.update(method="mosaic"),
+    "another label": lambda t: t.update(labels=["Zlatarov"]),
+    "a label twice": lambda t: t.update(labels=["Pneumonia", "Pneumonia"]),
+    "a formula": lambda t: t.update(labels=["=cmd"]),
 }
 
 # Metadata
@@ -135,13 +178,14 @@ METADATA = {
 
 def untouched(folder, *, make):
     """What nobody changed is sound, or the cases above say nothing."""
-    assert common().items() <= json.loads(mosaics()[CERTIFICATE]).items()
+    assert common().items() <= json.loads(together()[CERTIFICATE]).items()
     return None if passed(folder, make()) else "a release that fails its own verify"
 
 
 CASES = [
     *each("tampered certificate", told, CERTIFICATES, "change"),
     *each("tampered metadata", metadata, METADATA, "change"),
-    Case("tampered certificate", "not at all", partial(untouched, make=mosaics)),
+    Case("tampered certificate", "not at all", partial(untouched, make=together)),
+    Case("tampered certificate", "not at all, of means", partial(untouched, make=means)),
     Case("tampered metadata", "not at all", partial(untouched, make=described)),
 ]

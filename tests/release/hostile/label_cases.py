@@ -209,9 +209,8 @@ CASES += [
         "label that tells the patient",
         f"{name}, {names}{', of another file' * other}",
         partial(told, labels=labels, names=names, other=other),
-        fast=names != "auto",  # where there is DICOM, that is hashed
     )
     for name, labels in PATIENT.items()
-    for names in ("keep", "auto", "hashed")
+    for names in ("keep", "hashed")
     for other in (False, True)
 ]
