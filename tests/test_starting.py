@@ -87,7 +87,7 @@ WRONG = {
     "attacks release in missing": "RELEASED must be the folder",
     "attacks release missing in": "REAL must be an image",
     "attacks link in missing --source phantom": "REAL must be an image",
-    "attacks release in in --attackers nonsense": "attackers must be among",
+    "attacks release empty in --attackers nonsense": "attackers must be among",
     "attacks verify text.txt text.txt": "name one with --source and --root, a --config, or a "
     "--run; or learn from drawn images with --source phantom",
     "attacks verify text.txt text.txt --source phantom --attacker nonsense": "must be among",
