@@ -43,6 +43,15 @@ def options_in_order(*given: Callable) -> Callable:
     return decorate
 
 
+def on_missing_option():
+    """``--on-missing``, which errors of a data set name."""
+    return click.option(
+        "--on-missing",
+        type=click.Choice(["error", "skip"]),
+        help="What a listed but absent or unreadable image does. [error]",
+    )
+
+
 def workers_option(words: str):
     """``--workers``: how many processes do what ``words`` say."""
     usual = min(4, os.cpu_count() or 1)

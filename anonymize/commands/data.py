@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize import whole_file
-from anonymize.commands.common import PATH, options_in_order
+from anonymize.commands.common import PATH, on_missing_option, options_in_order
 from anonymize.commands.progress import progress_bar
 from anonymize.errors import UsageError, counted
 
@@ -24,11 +24,7 @@ _OPTIONS = options_in_order(
     click.option("--source", help="Name of the data set's reader. [phantom]"),
     click.option("--root", type=PATH, help="Folder of the data set."),
     click.option("--size", type=int, help="Images are size × size pixels. [64]"),
-    click.option(
-        "--on-missing",
-        type=click.Choice(["error", "skip"]),
-        help="What a listed but absent or unreadable image does. [error]",
-    ),
+    on_missing_option(),
     click.option("--split-seed", type=int, help="Seed of the patient-wise split. [0]"),
     click.option(
         "--uncertain",

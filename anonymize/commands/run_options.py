@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_compute, options_in_order
+from anonymize.commands.common import (
+    PATH,
+    device_option,
+    find_compute,
+    on_missing_option,
+    options_in_order,
+)
 from anonymize.commands.progress import display
 from anonymize.display import Display, Silent
 from anonymize.errors import UsageError
@@ -28,6 +34,7 @@ run_options = options_in_order(
     click.option("--config", default=QUICK, help="A configuration by name, or a YAML file."),
     click.option("--source", help="Name of the data set's reader. [phantom]"),
     click.option("--root", type=PATH, help="Folder of the data set."),
+    on_missing_option(),
     click.option("--out", type=PATH, help="The run's folder. [runs/TIME-…]"),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
     click.option("--seed", type=int, help="Of every random choice. [0]"),
@@ -44,6 +51,7 @@ class TrainArguments:
     config: str
     source: str | None
     root: Path | None
+    on_missing: str | None
     out: Path | None
     settings: tuple[str, ...]
     seed: int | None
@@ -66,6 +74,7 @@ class TrainArguments:
             "generator.mu": self.mu,
             "data.source": self.source,
             "data.root": None if self.root is None else str(self.root.absolute()),
+            "data.on_missing": self.on_missing,
             "seed": self.seed,
         }
         given = {k: v for k, v in named.items() if v is not None}
@@ -77,8 +86,8 @@ class TrainArguments:
         from anonymize.configuration import load_options
 
         if self.resume is not None:
-            others = (self.out, self.source, self.root, self.seed, self.config)
-            if others != (None, None, None, None, QUICK):
+            others = (self.out, self.source, self.root, self.on_missing, self.seed)
+            if (*others, self.config) != (*[None] * len(others), QUICK):
                 raise UsageError("--resume takes all options from the run; give no other ones")
             return self.resume, self._resumed(self.resume)
         options = load_options(self.config, self.changes, refuse=self._refuse)

@@ -52,7 +52,7 @@ QUICK = {
     help="Test whole evaluations instead, on a dozen releases of known privacy.",
 )
 @click.option("--source", help="Data set of --known-answers, by its reader's name. [phantom]")
-@shared.ROOT
+@shared.DATA
 @click.option("--out", type=PATH, help="Folder of --known-answers, to go on there.")
 @shared.SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")

@@ -38,7 +38,7 @@ DEFAULT_METHOD = "dp-pix:b=8,epsilon=0.1,seed=0"
 @click.option("--run", "runs", multiple=True, type=PATH, help="A run.")
 @click.option("--method", "methods", multiple=True, help="A method, for instance dp-pix:b=8.")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
-@shared.ROOT
+@shared.DATA
 @click.option(
     "--config",
     help="An evaluation with all that it trains (evaluate_paper, evaluate_reduced, a YAML file); "

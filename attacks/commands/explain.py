@@ -19,7 +19,7 @@ from attacks.commands import shared
 @click.option("--verifier", metavar="RUN|FILE", help="Another verifier than the run's.")
 @click.option("--method", help="Releases the probes; identity: they stay real. [the run's]")
 @click.option("--source", help="Another data set than the run's, by its reader's name.")
-@shared.ROOT
+@shared.DATA
 @click.option("--part", default="test", help="train, validation, test or all.")
 @click.option(
     "--layers",

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.commands.common import PATH, device_option, find_compute, options_in_order
+from anonymize.commands.common import (
+    PATH,
+    device_option,
+    find_compute,
+    on_missing_option,
+    options_in_order,
+)
 from anonymize.errors import UsageError
 from attacks.commands import shared
 
@@ -33,16 +39,11 @@ _ATTACKER = click.option(
     metavar="NAME[:KNOWLEDGE]",
     help="As `attacks evaluate` calls it.",
 )
-_ON_MISSING = click.option(
-    "--on-missing",
-    type=click.Choice(["error", "skip"]),
-    default="error",
-    help="What an unreadable image does.",
-)
 _OPTIONS = (
     click.option("--run", type=PATH, help="Its data set and options. [newest]"),
     click.option("--source", help="Data set of known patients to learn from, instead."),
     click.option("--root", type=PATH, help="Folder of that data set."),
+    on_missing_option(),
     click.option("--config", help="Training options, where no run gives them. [quick]"),
     shared.SETTINGS,
     click.option(
@@ -67,7 +68,7 @@ class AttackerArguments:
     root: Path | None
     config: str | None
     settings: tuple[str, ...]
-    on_missing: str
+    on_missing: str | None
     out: Path
     as_json: bool
     device: str
@@ -110,7 +111,8 @@ class AttackerArguments:
         probes: it may learn for long, so the images come first."""
         from attacks.commands.progress import display
 
-        read = self.options.data.model_copy(update={"on_missing": self.on_missing})
+        missing = "skip" if self.several else self.on_missing or "error"
+        read = self.options.data.model_copy(update={"on_missing": missing})
         with display() as shown:
             yield read, shown, lambda probes: self.prepared(self.attacker, probes, shown)
 
@@ -198,12 +200,10 @@ def attacker_options(*, released: bool, several: Sequence[str] = ()) -> Callable
         @wraps(command)
         def parsed(**given):
             shared = {name: given.pop(name) for name in list(given) if name in _NAMES}
-            if several:
-                shared |= {"several": True, "on_missing": "skip"}
-            return command(arguments=AttackerArguments(**shared), **given)
+            arguments = AttackerArguments(**shared, several=bool(several))
+            return command(arguments=arguments, **given)
 
-        read = () if several else (_ON_MISSING,)
-        return options_in_order(*[_METHOD] * released, which, *read, *_OPTIONS)(parsed)
+        return options_in_order(*[_METHOD] * released, which, *_OPTIONS)(parsed)
 
     return decorate
 

@@ -23,7 +23,7 @@ LOOKS = "looks"
     default="folder",
     help="Name of the data set's reader; folder: images and a CSV of path, patient_id, labels.",
 )
-@shared.ROOT
+@shared.DATA
 @click.option(
     "--keep",
     metavar="LABEL[,LABEL…]|looks",

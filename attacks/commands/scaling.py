@@ -43,7 +43,7 @@ SIZES = "500,1000,2000,4000"
 @click.option("--warm-start", is_flag=True, help="Go on from the verifier of the size before.")
 @click.option("--config", default="quick", help="By name, or a YAML file.")
 @click.option("--source", help="Name of the data set's reader. [phantom]")
-@shared.ROOT
+@shared.DATA
 @shared.SETTINGS
 @click.option("--seed", type=int, help="Of every random choice. [0]")
 @click.option("--out", type=PATH, default="scaling", help="Folder of the results.")

@@ -6,20 +6,24 @@ from typing import Any
 
 import click
 
-from anonymize.commands.common import PATH
+from anonymize.commands.common import PATH, on_missing_option, options_in_order
 from anonymize.errors import UsageError
 
 # Options of the configuration that commands have by a name of their own.
 PATHS = {
     "source": "data.source",
     "root": "data.root",
+    "on_missing": "data.on_missing",
     "seed": "seed",
     "repeats": "evaluation.repeats",
 }
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."
 )
-ROOT = click.option("--root", type=PATH, help="Folder of the data set.")
+DATA = options_in_order(
+    click.option("--root", type=PATH, help="Folder of the data set."),
+    on_missing_option(),
+)
 
 
 def prior(words: str) -> Callable:

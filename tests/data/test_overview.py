@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from asked import ask
@@ -11,11 +12,14 @@ from cache_trees import make_folder
 from PIL import Image
 
 from anonymize.cli import main
+from anonymize.commands.run_options import TrainArguments
 from anonymize.data.overview import contact_sheet, lines, summarize
 from anonymize.data.sources.registry import read
 from anonymize.data.splits import assign
 from anonymize.errors import DataError
 from anonymize.options import DataOptions
+from attacks.cli import main as attacks
+from attacks.commands.shared import changes
 
 
 @pytest.fixture
@@ -104,6 +108,28 @@ def test_absent_images_are_listed(folder, tmp_path, word):
     done = run(word, *options_of(folder, tmp_path), "--on-missing", "skip")
     assert f"1 listed image left out: {listed}" in done.stdout
     assert "secret3.png" in listed.read_text()
+
+
+def commands(group):
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        yield command
+        if isinstance(command, click.Group):
+            yield from commands(command)
+
+
+def test_every_command_that_reads_a_data_set_has_the_option_that_its_errors_name():
+    options = [
+        {option for parameter in command.params for option in parameter.opts}
+        for command in (*commands(main), *commands(attacks))
+    ]
+    read = [own for own in options if "--root" in own]
+    assert len(read) > 10
+    assert all("--on-missing" in own for own in read)
+    asked = {"on_missing": "skip", "settings": ()}
+    assert changes(asked) == {"data.on_missing": "skip"}
+    nothing = dict.fromkeys(("source", "root", "out", "seed", "resume"))
+    assert TrainArguments("quick", **nothing, **asked).changes == changes(asked)
 
 
 def test_images_that_turn_out_unreadable_are_listed(folder, tmp_path):

@@ -140,7 +140,7 @@ def test_without_out_each_command_goes_on_in_its_own_stopped_folder(config, tmp_
     assert unfinished(options, "verifier") is None
     assert unfinished(load_options(config, {"seed": 5})) is None
     (tmp_path / "summary.json").write_text("{}")  # where it is started, which is no run
-    new = TrainArguments("quick", None, None, None, (), None, None)
+    new = TrainArguments("quick", None, None, None, None, (), None, None)
     assert not new.finished
     assert replace(new, out=tmp_path).finished
     (tmp_path / "runs" / "5-of-another-version").mkdir()

@@ -168,7 +168,7 @@ def test_two_that_start_in_the_same_second_get_two_folders(config, tmp_path, mon
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.strftime", lambda form: "20260101-120000")
-    asked = TrainArguments(str(config), None, None, None, (), None, None)
+    asked = TrainArguments(str(config), None, None, None, None, (), None, None)
     with started(asked, "cpu") as one, started(asked, "cpu") as two:
         assert one.run.is_dir()
         assert two.run.is_dir()
