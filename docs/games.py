@@ -22,6 +22,7 @@ from baselines.random_warp import RandomWarp
 MINIATURE, DRAWN, STRONG = "miniature", "miniature/drawn", "miniature/strong"
 OBJECTIVES = "miniature/objectives"
 DRAWINGS = "miniature/phantom"
+PAINTED = "privacy_net"  # the game of a generator that paints
 LARGER = ("miniature/128", "miniature/224", "miniature/256")
 GAMES = {  # the same game on other images, with other networks
     **dict(zip(LARGER, ("…, 128 px", "…, 224 px", "…, the paper's networks"), strict=True)),
@@ -93,7 +94,8 @@ def _kind(method: Method) -> str:
     that were learnt move as far."""
     known = {REAL: "real images", RandomWarp.name: "random warp that moves as far"}
     weight, border = (method.options.get(name) for name in ("verification_weight", "border"))
-    learnt = f"{method.name}, λ = {weight}" + (", frame" * (border == "reference"))
+    learnt = method.name + (f", λ = {weight}" if weight else "")
+    learnt += ", frame" * (border == "reference")
     return known.get(method.name, learnt)
 
 

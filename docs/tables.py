@@ -51,6 +51,7 @@ from games import (
     GAMES,
     MINIATURE,
     OBJECTIVES,
+    PAINTED,
     STRONG,
     against_control,
     apart,
@@ -89,6 +90,7 @@ SUMMARY = {
 FURTHER = {
     "miniature": "Children, miniature",
     STRONG: "…, every attacker",
+    PAINTED: "Children, Privacy-Net",
     OBJECTIVES: "…, other objectives",
     DRAWN: "…, drawn",
     **GAMES,
@@ -155,6 +157,7 @@ def made() -> dict[Path, str]:
         RESULTS / "miniature.md": miniature(),
         RESULTS / "control.md": apart(MINIATURE, "verification_weight"),
         RESULTS / DRAWINGS / "miniature.md": miniature(DRAWINGS),
+        RESULTS / PAINTED / "miniature.md": miniature(PAINTED),
         RESULTS / MINIATURE / "larger.md": larger(),
         **{RESULTS / key / "control.md": against_control(key) for key in (STRONG, DRAWN, *GAMES)},
         RESULTS / OBJECTIVES / "control.md": apart(OBJECTIVES, "mu"),

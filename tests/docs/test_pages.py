@@ -140,7 +140,7 @@ def missing(asked):
     source = asked.get("source")
     if "root" in asked and source not in (None, "phantom") and asked.get("keep") != "looks":
         yield from () if asked["root"] else ("--root",)
-    if "attacker" in asked and "on_missing" in asked and not (asked["run"] or source):
+    if "attacker" in asked and "policy" not in asked and not (asked["run"] or source):
         yield "--run or --source"
     if asked.get("shard") and not asked["key_file"]:
         yield "--key-file"
